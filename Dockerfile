@@ -5,7 +5,7 @@
 FROM node:20-bookworm-slim AS build
 WORKDIR /build
 COPY package.json package-lock.json ./
-RUN npm ci
+RUN npm ci --omit=dev
 COPY bundle.js tsconfig.json ./
 COPY app ./app
 COPY cli ./cli

@@ -7,7 +7,7 @@
  *
  * Skips the programs whose sources have not changed, so that a start does not wait for the bundler.
  */
-import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 
 /** Loaded at run time from node_modules: each of these packages loads or searches its own files on first use. */
 const external = [
@@ -27,9 +27,47 @@ const external = [
   'yaml',
 ];
 
+/** Ends the program: an ordinary mistake needs a sentence, not a stack. */
+const refuse = (sentence) => {
+  process.stderr.write(`${sentence}\n`);
+  process.exit(1);
+};
+
+const readJson = (path) => JSON.parse(readFileSync(path, 'utf8'));
+
+const refuseOldNode = () => {
+  const { node } = process.versions;
+  const [, needed] = />=([\d.]+)/.exec(readJson('package.json').engines.node);
+  if (node.localeCompare(needed, 'en', { numeric: true }) >= 0) return;
+  refuse(`This is Node ${node}, but Node ${needed} or newer is needed: install it from https://nodejs.org.`);
+};
+
+/** Compares with what npm has installed, e.g. after a pull that changed the dependencies. */
+const refuseOtherPackages = () => {
+  if (!existsSync(INSTALLED)) refuse('The dependencies are not installed: run `npm ci` first.');
+  const { packages } = readJson(INSTALLED);
+  const missing = Object.entries(readJson('package.json').dependencies).filter(
+    ([name, version]) => packages[`node_modules/${name}`]?.version !== version,
+  );
+  if (missing.length === 0) return;
+  const names = missing.map(([name, version]) => `${name} ${version}`).join(', ');
+  refuse(`Dependencies are missing or have another version (${names}): run \`npm ci\`.`);
+};
+
+const importBundler = async () => {
+  try {
+    return await import('esbuild');
+  } catch (error) {
+    if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    return refuse(
+      'The program must be bundled, and the bundler esbuild is not installed: run `npm ci` without `--omit=optional`.',
+    );
+  }
+};
+
 /** @returns paths of the files that were read and written */
 const bundle = async (entryPoints, outdir) => {
-  const { build } = await import('esbuild');
+  const { build } = await importBundler();
   const { metafile } = await build({
     entryPoints,
     outdir,
@@ -57,8 +95,11 @@ const bundle = async (entryPoints, outdir) => {
   return { read: Object.keys(metafile.inputs), written: Object.keys(metafile.outputs) };
 };
 
+/** npm lists here what it has installed. */
+const INSTALLED = 'node_modules/.package-lock.json';
+
 /** What else decides how a bundle comes out: this program, and which packages there are. */
-const settings = [import.meta.filename, 'package.json', 'tsconfig.json', 'node_modules/.package-lock.json'];
+const settings = [import.meta.filename, 'package.json', 'tsconfig.json', INSTALLED];
 
 const STATES = 'dist/bundle/states.json';
 
@@ -72,7 +113,7 @@ const stateOf = (path) => {
 
 const isUpToDate = () => {
   try {
-    const states = Object.entries(JSON.parse(readFileSync(STATES, 'utf8')));
+    const states = Object.entries(readJson(STATES));
     return states.every(([path, state]) => stateOf(path) === state);
   } catch {
     return false;
@@ -88,7 +129,7 @@ const bundlePrograms = async () => {
   const { read, written } = await bundle(
     {
       main: 'app/main.ts',
-      exchange: 'cli/exchange.ts',
+      exchange: 'cli/main.ts',
       'sandbox-agent': 'demo/sandbox-agent/main.ts',
       tour: 'demo/tour/main.ts',
     },
@@ -103,15 +144,19 @@ const bundlePrograms = async () => {
   renameSync(`${STATES}.${process.pid}`, STATES);
 };
 
-if (!isUpToDate()) await bundlePrograms();
+refuseOldNode();
+if (!isUpToDate()) {
+  refuseOtherPackages();
+  await bundlePrograms();
+}
 
 if (process.argv.includes('--tests')) {
-  const isProgram = /(\.test|\.browser|-main|-process|eventstoredb\/main)\.ts$/;
+  const isProgram = /(\.test|-main|-process|eventstoredb\/main)\.ts$/;
   const files = readdirSync('test', { recursive: true }).filter((file) => isProgram.test(file));
   // A deleted test must not run.
   rmSync('dist/test-bundle', { recursive: true, force: true });
   await bundle(
-    files.map((file) => `test/${file}`),
+    files.map((file) => `test/${String(file)}`),
     'dist/test-bundle',
   );
 }

@@ -24,7 +24,7 @@ import { createVerifyKey } from '../command/engines/verify-key.ts';
 import { eventSourceWriteRoutes } from '../command/event-sources/routes.ts';
 import { syndicatedKinds } from '../command/syndication/resource-kinds.ts';
 import { syndicationWriteRoutes } from '../command/syndication/routes.ts';
-import { SANDBOX_ENGINE } from '../domain/engines/engine-resource.ts';
+import { SANDBOX_ENGINE } from '../domain/engines/creative-engines.ts';
 import { accountReadRoutes } from '../query/accounts/routes.ts';
 import { advertiserReadRoutes } from '../query/advertisers/routes.ts';
 import { agentReadRoutes } from '../query/agents/routes.ts';
@@ -38,7 +38,7 @@ import { creativeReadRoutes } from '../query/creatives/routes.ts';
 import { engineReadRoutes } from '../query/engines/routes.ts';
 import { eventSourceReadRoutes } from '../query/event-sources/routes.ts';
 import type { AuditedKind } from '../query/resources/audited-kind.ts';
-import type { KeptFolds } from '../query/history/kept-folds.ts';
+import type { FoldCache } from '../query/history/fold-cache.ts';
 import { withHistory } from '../query/history/routes.ts';
 import { sellerReadRoutes } from '../query/sellers/routes.ts';
 import { submissionRoutes } from '../query/sellers/submission-routes.ts';
@@ -59,8 +59,9 @@ import type { ProjectionProgress } from '../shared/follow-log/projection-progres
 import type { KeyRing } from '../shared/secrets/key-ring.ts';
 import type { SecretStore } from '../shared/secrets/secret-store.ts';
 import type { ObjectStore } from '../shared/storage/object-store.ts';
-import type { AskDatabase } from '../command/assets/asset-writes.ts';
+import type { AskDatabase } from '../command/assets/load.ts';
 import { createLookups } from './lookups.ts';
+import { findAccountNow } from './lookups/find-accounts.ts';
 import { registerAnswerMetrics } from './metrics.ts';
 
 export interface ApiDependencies {
@@ -114,7 +115,7 @@ export const apiRoutes = (dependencies: ApiDependencies): readonly Route[] => {
     ...fromMemory(advertiserReadRoutes(reads)),
     ...assetWriteRoutes({
       ...writes,
-      pool: whenPrepared(pool, dependencies.isPrepared),
+      ...uploadDatabase(pool, dependencies.isPrepared),
       objects,
       tokens: createUploadTokens(keys),
       bytesMax: config.UPLOAD_BYTES_MAX,
@@ -160,8 +161,8 @@ export const apiRoutes = (dependencies: ApiDependencies): readonly Route[] => {
     ...syndicationWriteRoutes({ ...writes, kinds: syndicatedKinds(writes), operator }),
     ...syndicationReadRoutes(reads),
   ];
-  const onKeptFolds = (kept: KeptFolds) => onConnect([pool], () => kept.interrupt());
-  return withHistory({ store, database, progress, keys, kinds, onKeptFolds }, routes);
+  const onFoldCache = (kept: FoldCache) => onConnect([pool], () => kept.interrupt());
+  return withHistory({ store, database, progress, keys, kinds, onFoldCache }, routes);
 };
 
 const verifyKey = createVerifyKey({
@@ -179,6 +180,11 @@ const findBrandOf = (config: Config, fetchBrand: OutboundFetch | undefined): Fin
 /** A new connection may lead to another server, or to a server that was restored to an earlier time. */
 const onConnect = (pools: readonly Pool[], discard: () => void): void => {
   for (const pool of pools) pool.on('connect', discard);
+};
+
+const uploadDatabase = (pool: Pool, isPrepared: () => boolean) => {
+  const prepared = whenPrepared(pool, isPrepared);
+  return { pool: prepared, findAccountNow: findAccountNow(prepared) };
 };
 
 /** An upload carries no credential, so no check of one finds out that the database is not prepared yet. */

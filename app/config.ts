@@ -3,11 +3,14 @@ import { connectionStringProblem } from '../shared/event-store/eventstoredb/conn
 import { parseTrustedProxies, type TrustedProxies } from '../shared/http/client-address.ts';
 import { check } from '../shared/http/problems.ts';
 import type { OutboundPolicy } from '../shared/outbound/outbound-url.ts';
+import { RefusedLoginError } from '../shared/postgres/connection-problem.ts';
 import { ForeignSchemaError } from '../shared/postgres/migrate.ts';
 import { parseKeyRing, type KeyRing } from '../shared/secrets/key-ring.ts';
+import { DataFolderError } from '../shared/storage/data-folder.ts';
 import { parseS3Location, type S3Location } from '../shared/storage/s3-location.ts';
 import { parseUploadLimits, type UploadBytesMax } from '../command/assets/upload-limits.ts';
 import { specifiedLimits, type Limit, type LimitName, type Limits } from '../shared/limits/limits.ts';
+import { misspeltSettings } from './misspelt-settings.ts';
 
 /**
  * Every setting of the program. Read once at start from the environment; a wrong value stops the start with
@@ -120,7 +123,7 @@ export const variables = {
   DATABASE_POOL_MAX: integer(2, 500)
     .default(10)
     .describe(
-      'Connections to Postgres that requests of one process share, at most. It has others besides: docs/operations.md.',
+      'Connections to Postgres that requests of one process share, at most. It also has other connections: docs/operate/capacity.md.',
     ),
   EVENTSTORE_URL: eventStoreDbUrl
     .optional()
@@ -156,7 +159,7 @@ export const variables = {
     'S3-compatible store of asset bytes: s3://[key:secret@]bucket[/prefix]?region=REGION[&endpoint=URL]. Default: a folder in DATA_DIR.',
   ),
   UPLOAD_BYTES_MAX: uploadLimits.describe(
-    'The largest upload, bytes; and for media types, e.g. 104857600,image/*=10485760. Default 104857600.',
+    'The largest upload, bytes; and for media types, e.g. 104857600,image/*=10485760. Default: 104857600.',
   ),
   UPLOADS_OPEN_MAX: integer(1, 100_000)
     .default(100)
@@ -175,7 +178,7 @@ export const variables = {
     .default(512)
     .describe('Memory of one process for the conversion events that it knows: some 30 bytes an event.'),
   TRUSTED_PROXIES: trustedProxies.describe(
-    'Whose X-Forwarded-For is believed: a number of hops (0 to 9), or networks like 10.0.0.0/8, separated by commas. Default: none.',
+    'Proxies whose X-Forwarded-For is trusted: a number of hops (0 to 9), or networks like 10.0.0.0/8, separated by commas. Default: none.',
   ),
   CONNECTIONS_MAX: integer(1, 1_000_000)
     .default(10_000)
@@ -183,7 +186,7 @@ export const variables = {
   DRAIN_DELAY_MS: integer(0, 60_000)
     .default(0)
     .describe(
-      'Milliseconds from SIGTERM until the process takes no more connections; `/ready` is 503 meanwhile. Above 0 behind a load balancer: longer than it takes to notice. Default 0.',
+      'Milliseconds from SIGTERM until the process takes no more connections; `/ready` is 503 meanwhile. Above 0 behind a load balancer: longer than it takes to notice.',
     ),
   LIMIT_CREDENTIAL: limitOf('credential', 'Requests of one API key or access token'),
   LIMIT_ADDRESS: limitOf('address', 'Requests of one client address, from app sessions and anonymous'),
@@ -203,6 +206,12 @@ export const variables = {
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent'])
     .default('info')
     .describe('Least severe log line to write.'),
+  LOG_FORMAT: z
+    .enum(['json', 'pretty'])
+    .optional()
+    .describe(
+      '`json`, or `pretty` for people: a line for each request, warning and error, and everything with LOG_LEVEL=debug. Default: pretty on a terminal, else json.',
+    ),
 } as const;
 
 const Environment = z.object(variables);
@@ -215,18 +224,28 @@ export class ConfigError extends Error {
 
 /** True if the operator must change a setting: its message says which, and the program ends with exit code 2. */
 export const isConfigError = (error: unknown): error is Error =>
-  error instanceof ConfigError || error instanceof ForeignSchemaError;
+  [ConfigError, ForeignSchemaError, RefusedLoginError, DataFolderError].some((kind) => error instanceof kind);
+
+const wrongConfiguration = (problems: readonly string[]): ConfigError =>
+  new ConfigError(`Wrong configuration.\n  ${problems.join('\n  ')}`);
+
+/** @throws ConfigError if there are problems */
+const refuseProblems = (problems: readonly string[]): void => {
+  if (problems.length > 0) throw wrongConfiguration(problems);
+};
 
 /**
  * Reads the configuration. An empty variable counts as not set.
  * @throws ConfigError naming every wrong variable, never its value (it may hold a password)
  */
 export const readConfig = (environment: Readonly<Record<string, string | undefined>>): Config => {
+  const misspelt = misspeltSettings(Object.keys(environment), Object.keys(variables));
+  refuseProblems(misspelt.map(([name, setting]) => `${name}: is no setting, did you mean ${setting}?`));
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
   const checked = check(Environment, given);
   if (checked.problems !== undefined) {
     const problems = checked.problems.map(({ path, message }) => `${path.split('.')[0]}: ${message}`);
-    throw new ConfigError(`Wrong configuration.\n  ${problems.join('\n  ')}`);
+    throw wrongConfiguration(problems);
   }
   if (checked.value.NODE_ENV === 'production') refuseInProduction(checked.value);
   return checked.value;
@@ -241,7 +260,7 @@ const refuseInProduction = (config: Config): void => {
       ? ['SECRET_KEYS: must be set in production where DATABASE_URL is']
       : []),
   ];
-  if (problems.length > 0) throw new ConfigError(`Wrong configuration.\n  ${problems.join('\n  ')}`);
+  refuseProblems(problems);
 };
 
 /** Where the service may connect to when a user names the address. */

@@ -1,10 +1,11 @@
 import { openAccount, type NewAccount, type OpenedAccount } from '../command/accounts/open-account.ts';
-import { loadDirectory } from '../command/sellers/directory.ts';
+import { loadDirectory } from '../command/sellers/load.ts';
 import type { Installation } from './installation.ts';
 import { systemClock } from '../shared/async/clock.ts';
 import { notFound } from '../shared/http/errors.ts';
 import { advisoryLocks } from '../shared/postgres/advisory-locks.ts';
 import { accountRowsIn } from '../projections/account-rows.ts';
+import { hasAccounts } from './lookups/find-accounts.ts';
 import { idSequence } from '../shared/postgres/sequence.ts';
 
 const openNumbered = ({ store, pool }: Installation, account: NewAccount): Promise<OpenedAccount> =>
@@ -44,10 +45,7 @@ export const createFirstAccount = async (installation: Installation): Promise<Op
   const client = await installation.pool.connect();
   try {
     await client.query('select pg_advisory_lock($1)', [advisoryLocks.firstAccount]);
-    const { rows } = await client.query<{ any: boolean }>(
-      'select exists (select from accounts where access_revision >= 0) as any',
-    );
-    return rows[0]?.any === true ? undefined : await createAccount(installation, 'First account');
+    return (await hasAccounts(client)) ? undefined : await createAccount(installation, 'First account');
   } finally {
     // Closing the connection releases the lock, also after an error.
     client.release(true);

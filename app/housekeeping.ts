@@ -1,20 +1,17 @@
 import type { Pool } from 'pg';
 import { createRetiredKeys } from '../command/accounts/retire-keys.ts';
-import {
-  createGoneAssets,
-  createOrphanedObjects,
-  createOverdueReservations,
-} from '../command/assets/sweep-assets.ts';
-import { purgeableAudiences } from '../command/audiences/purge-audiences.ts';
+import { createOrphanedObjects, createOverdueReservations } from '../command/assets/sweep-assets.ts';
 import { createOldAttempts } from '../command/audit/attempt-log.ts';
 import { createEndedFlights } from '../command/campaigns/complete-campaigns.ts';
-import { purgeableConversions } from '../command/conversions/purge-conversions.ts';
 import { createOrphanSecrets } from '../command/secrets/orphan-secrets.ts';
+import { expiredRows } from '../projections/expired-rows.ts';
 import { systemClock as clock } from '../shared/async/clock.ts';
 import type { SnapshotStore } from '../shared/aggregate/snapshots.ts';
 import type { EventStore } from '../shared/event-store/event-store.ts';
 import type { Logger } from 'pino';
 import type { Config } from './config.ts';
+import { findEndedFlights, findOverdueReservations } from './lookups/overdue.ts';
+import { findSecretsInUse } from './lookups/secrets-in-use.ts';
 import { purgeRegularly, type Purgeable } from '../shared/async/purge-regularly.ts';
 import type { ObjectStore } from '../shared/storage/object-store.ts';
 
@@ -38,14 +35,12 @@ export const housekeeping = ({
   const uploads = { store, pool, clock, objects };
   return {
     'API keys': createRetiredKeys({ store, pool, clock }),
-    'orphan secrets': createOrphanSecrets({ store, snapshots, pool, log }),
-    ...purgeableAudiences(pool),
+    'orphan secrets': createOrphanSecrets({ store, snapshots, pool, log }, findSecretsInUse(pool)),
     'refused requests': createOldAttempts(pool),
-    'ended flights': createEndedFlights({ store, pool, clock }),
-    ...purgeableConversions(pool),
-    'reservations of uploads': createOverdueReservations(uploads),
+    'ended flights': createEndedFlights({ store, clock }, findEndedFlights(pool)),
+    ...expiredRows(pool),
+    'reservations of uploads': createOverdueReservations(uploads, findOverdueReservations(pool)),
     'objects of no asset': createOrphanedObjects(uploads),
-    'assets that are gone': createGoneAssets(uploads),
   };
 };
 

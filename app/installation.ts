@@ -16,6 +16,7 @@ import { portLogBytes, postgresLogBytes, type LogBytes } from '../shared/log-cha
 import { requestStoreTimeouts, type StoreTimeouts } from './store-timeouts.ts';
 import { createPersonalKeys, type PersonalKeys } from '../shared/personal-data/personal-keys.ts';
 import { createSealedStore } from '../shared/personal-data/sealed-store.ts';
+import { refuseUnusableFolder } from '../shared/storage/data-folder.ts';
 import { startEmbeddedPostgres } from '../shared/postgres/embedded/embedded-postgres.ts';
 import { chosenSizes } from '../shared/postgres/embedded/settings.ts';
 import {
@@ -26,7 +27,7 @@ import {
 import { migrate } from '../shared/postgres/migrate.ts';
 import { createPool } from '../shared/postgres/pool.ts';
 import { createRequestPool } from '../shared/postgres/tenant-database.ts';
-import { createMarkAccount } from '../shared/follow-log/mark-account.ts';
+import { createRecordPosition } from '../shared/follow-log/record-position.ts';
 import { createSnapshotStore, type SnapshotStore } from '../shared/aggregate/snapshots.ts';
 import { createSecretStore, type SecretStore } from '../shared/secrets/secret-store.ts';
 import { keyRingOf, type KeyRing } from '../shared/secrets/key-ring.ts';
@@ -79,6 +80,7 @@ export const openInstallation = async (
   log: Logger,
   timeouts: StoreTimeouts = requestStoreTimeouts,
 ): Promise<Installation> => {
+  if (config.DATABASE_URL === undefined) await refuseUnusableFolder(config.DATA_DIR);
   const embedded =
     config.DATABASE_URL === undefined
       ? await startEmbeddedPostgres({ dataDir: config.DATA_DIR, log, settings: chosenSizes(config) })
@@ -166,7 +168,7 @@ type EventLog = Pick<Installation, 'store' | 'storeKind' | 'logBytes' | 'appendP
  * No client waits for the appends of a process without the role `api`. Its events share larger commits and notify
  * followers of the log less often: each notification costs every read model a statement, for any number of events.
  */
-const UNHURRIED = { lanes: 1, announceEveryMs: 50 };
+const UNHURRIED = { appendConnections: 1, announceEveryMs: 50 };
 
 /** The client of EventStoreDB takes memory and time to load: only who uses it does. */
 const openLog = async (
@@ -178,7 +180,7 @@ const openLog = async (
     const store = createPostgresEventStore({
       ...postgres,
       ...unhurried,
-      isMarkedApart: isConversionStream,
+      hasOwnPositions: isConversionStream,
     });
     const logBytes = postgresLogBytes(postgres.pool);
     return {
@@ -197,7 +199,7 @@ const openLog = async (
     connectionString: config.EVENTSTORE_URL,
     log: postgres.log,
     limits,
-    markAccount: createMarkAccount(postgres.pool, (stream) =>
+    recordPosition: createRecordPosition(postgres.pool, (stream) =>
       isConversionStream(stream) ? 'conversion_positions' : 'account_positions',
     ),
   });

@@ -1,11 +1,11 @@
 import type { SourceOfKey } from '../command/conversions/routes.ts';
-import { shownAssetId } from '../domain/assets/asset-resource.ts';
-import { audiencesTable } from '../query/audiences/routes.ts';
-import { catalogsTable } from '../query/catalogs/routes.ts';
-import { isAssetInUse } from '../query/creatives/list-creatives.ts';
+import { shownAssetId } from '../domain/assets/resource.ts';
+import { audiencesTable } from '../query/audiences/list.ts';
+import { catalogsTable } from '../query/catalogs/list.ts';
+import { isAssetInUse } from '../query/creatives/list.ts';
 import { findSubmission } from '../query/sellers/find-submission.ts';
 import { findAdvertiserNames } from '../query/engines/find-advertiser-names.ts';
-import { eventSourcesTable, findEventSources } from '../query/event-sources/find-event-sources.ts';
+import { eventSourcesTable, findEventSources } from '../query/event-sources/list.ts';
 import { refuseIfBehind } from '../query/resources/refuse-if-behind.ts';
 import { activeKeys, type ResourceTable } from '../query/resources/resource-reads.ts';
 import { isAgentInUse } from '../query/syndication/list-records.ts';

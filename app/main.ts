@@ -1,33 +1,51 @@
 import { createFirstAccount } from './create-account.ts';
-import { firstRunText, laterRunText } from './first-run.ts';
+import { welcomeText } from './welcome.ts';
 import { startService, type Service } from './service.ts';
 import { isConfigError, readConfig, type Config } from './config.ts';
 import { armFailpoints } from '../shared/async/failpoints.ts';
-import { ListenError } from '../shared/http/server.ts';
+import { refuseUnusableAddress } from '../shared/http/listen-error.ts';
+import { refuseUnusableFolder } from '../shared/storage/data-folder.ts';
 import type { Logger } from 'pino';
-import { createLog } from './log.ts';
+import { isPretty, openLog } from './log.ts';
+import { problemText } from './problem-text.ts';
 
 /** A graceful stop that takes longer, from the end of `DRAIN_DELAY_MS` on, is cut. */
 const STOP_MS_MAX = 25_000;
 
 const main = async (): Promise<void> => {
   const config = readConfig(process.env);
-  const log = createLog(config.LOG_LEVEL);
+  const log = await openLog(config, process.stdout);
   if (config.EXCHANGE_FAILPOINTS !== undefined) {
     armFailpoints(config.EXCHANGE_FAILPOINTS, config.EXCHANGE_FAILPOINT_FILE);
   }
+  await refuseUnusableAddress(config.HOST, config.PORT);
+  if (keepsKeyFile(config)) await refuseUnusableFolder(config.DATA_DIR);
   const service = await startService(config, log);
   stopOnSignal(service, STOP_MS_MAX + config.DRAIN_DELAY_MS, log);
   log.info({ baseUrl: service.baseUrl, roles: config.ROLES }, 'listening');
-  if (await service.prepared) await welcome(service, config, log);
+  const isPrepared = await service.prepared.catch(async (error: unknown) => {
+    await service.stop();
+    throw error;
+  });
+  if (isPrepared) await welcome(service, config, log);
 };
 
-/** On a developer's machine the first start opens an account; in production an operator does. */
+/** A projector needs no secrets. */
+const keepsKeyFile = ({ SECRET_KEYS, ROLES }: Config): boolean =>
+  SECRET_KEYS === undefined && ROLES.some((role) => role !== 'projector');
+
+/**
+ * On a developer's machine the first start opens an account; in production an operator does. A log in JSON has standard
+ * output for itself.
+ */
 const welcome = async ({ installation, baseUrl }: Service, config: Config, log: Logger): Promise<void> => {
-  if (config.NODE_ENV !== 'development') return;
+  const isDevelopment = config.NODE_ENV === 'development';
+  const isForPeople = isPretty(config, process.stdout);
+  if (!isDevelopment && !isForPeople) return;
   try {
-    const account = await createFirstAccount(installation);
-    process.stdout.write(account === undefined ? laterRunText(baseUrl) : firstRunText(baseUrl, account));
+    const account = isDevelopment ? await createFirstAccount(installation) : undefined;
+    const output = isForPeople ? process.stdout : process.stderr;
+    output.write(welcomeText(baseUrl, config, account));
   } catch (error) {
     // A database that goes away now is no reason to end a service that outlives that at any other moment.
     log.error({ err: error }, 'no first account was opened; `npm run -s exchange -- accounts create` does');
@@ -59,9 +77,6 @@ const stopOnSignal = (service: Service, stopMsMax: number, log: Logger): void =>
 try {
   await main();
 } catch (error) {
-  const isOperators = isConfigError(error) || error instanceof ListenError;
-  process.stderr.write(
-    `${isOperators ? error.message : String(error instanceof Error ? error.stack : error)}\n`,
-  );
+  process.stderr.write(`${problemText(error)}\n`);
   process.exit(isConfigError(error) ? 2 : 1);
 }

@@ -18,7 +18,10 @@ export const requestDurations = (registry: Registry): Histogram =>
     registers: [registry],
   });
 
-export const registerAnswerMetrics = (registry: Registry, answers: AnswerCache): void => {
+export const registerAnswerMetrics = (
+  registry: Registry,
+  answers: Pick<AnswerCache, 'hits' | 'misses'>,
+): void => {
   const counter: Counter = new Counter({
     name: 'read_answers_total',
     help: 'Answers of reads, by whether they were ready in memory',
@@ -32,7 +35,7 @@ export const registerAnswerMetrics = (registry: Registry, answers: AnswerCache):
   });
 };
 
-export const registerLedgerMetrics = (registry: Registry, ledgers: Ledgers): void => {
+export const registerLedgerMetrics = (registry: Registry, ledgers: Pick<Ledgers, 'figures'>): void => {
   const help = {
     sources: 'Event sources whose conversion events this process has in memory',
     bytes: 'Memory of these event sources, in bytes',

@@ -3,8 +3,10 @@ import { backoffMs, sleep } from '../shared/async/backoff.ts';
 import { ConfigError, isConfigError, type Config } from './config.ts';
 import type { EventStore, Position } from '../shared/event-store/event-store.ts';
 import type { Logger } from 'pino';
+import { connectionProblem, UnreachableDatabaseError } from '../shared/postgres/connection-problem.ts';
 
 interface Database {
+  readonly databaseUrl: string;
   readonly pool: Pool;
   readonly store: Pick<EventStore, 'distance'>;
   migrate(): Promise<void>;
@@ -16,7 +18,7 @@ const RETRY = { baseMs: 100, capMs: 2_000 };
  * Brings the database up to date, however long it takes for it to be there: a service that
  * starts before its database waits for it instead of ending.
  * @returns false when `signal` ended the wait before it was done
- * @throws ConfigError, ForeignSchemaError when the database is there but must not be used like this
+ * @throws Error for which `isConfigError` is true, when the database is there but must not be used like this
  */
 export const prepareDatabase = async (
   database: Database,
@@ -32,7 +34,8 @@ export const prepareDatabase = async (
       return true;
     } catch (error) {
       if (isConfigError(error)) throw error;
-      log.warn({ err: error, attempt }, 'the database cannot be prepared yet; trying again');
+      if (error instanceof UnreachableDatabaseError) log.warn({ attempt }, error.message);
+      else log.warn({ err: error, attempt }, 'the database cannot be prepared yet; trying again');
       await sleep(backoffMs(attempt, RETRY), signal);
     }
   }
@@ -40,11 +43,13 @@ export const prepareDatabase = async (
 };
 
 /** Row-level security does not bind a superuser. */
-const refuseSuperuser = async ({ pool }: Database, config: Config): Promise<void> => {
+const refuseSuperuser = async ({ pool, databaseUrl }: Database, config: Config): Promise<void> => {
   if (config.NODE_ENV !== 'production') return;
-  const { rows } = await pool.query<{ superuser: boolean }>(
-    `select rolsuper as superuser from pg_roles where rolname = current_user`,
-  );
+  const { rows } = await pool
+    .query<{ superuser: boolean }>(`select rolsuper as superuser from pg_roles where rolname = current_user`)
+    .catch((error: unknown) => {
+      throw connectionProblem(error, databaseUrl);
+    });
   if (rows[0]?.superuser === true) {
     throw new ConfigError(
       'Wrong configuration.\n  DATABASE_URL: its role is a superuser; production needs an ordinary role',

@@ -26,7 +26,7 @@ import { housekeeping, sweepDrafts } from './housekeeping.ts';
 import { openInstallation, type Installation } from './installation.ts';
 import { createMetrics } from './metrics.ts';
 import { createProjector, type Projector } from './projector.ts';
-import { assetStoreReadiness, databaseReadiness, eventStoreReadiness } from './readiness.ts';
+import { assetStoreReadiness, databaseReadiness, eventStoreReadiness } from './readiness-checks.ts';
 import { createWeb } from './web.ts';
 import { createWorker, type Worker } from './worker.ts';
 

@@ -5,7 +5,7 @@ import type { KeyUse } from '../command/accounts/record-key-use.ts';
 import { createAttemptLog, type AttemptLog } from '../command/audit/attempt-log.ts';
 import type { Confirmations } from '../command/conversions/confirmations.ts';
 import { createLedgers } from '../command/conversions/ledgers.ts';
-import { createSegments } from '../command/conversions/segment-rows.ts';
+import { createSegments } from './lookups/conversion-segments.ts';
 import type { Segments } from '../command/conversions/segments.ts';
 import { Scope } from '../domain/accounts/access.ts';
 import { verifyApiKey } from '../query/accounts/verify-api-key.ts';

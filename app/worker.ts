@@ -6,7 +6,6 @@ import { createFetchFeed } from '../command/workers/catalog-feeds/fetch-feed.ts'
 import { catalogFeeds } from '../command/workers/catalog-feeds/read-feeds.ts';
 import { createAudienceParts } from '../command/workers/syndication/audience-delivery.ts';
 import { submissions } from '../command/workers/sellers/submit-launched.ts';
-import { createAtAgents } from '../command/workers/syndication/at-agents.ts';
 import { syndicationWork } from '../command/workers/syndication/syndication-work.ts';
 import { systemClock } from '../shared/async/clock.ts';
 import type { SnapshotStore } from '../shared/aggregate/snapshots.ts';
@@ -19,6 +18,9 @@ import {
 import type { SecretStore } from '../shared/secrets/secret-store.ts';
 import { syndicatedKinds } from '../command/syndication/resource-kinds.ts';
 import { outboundPolicyOf, type Config } from './config.ts';
+import { createAtAgents, isWhole } from './lookups/find-at-agents.ts';
+import { findAudienceMembers } from './lookups/find-members.ts';
+import { listLaunchedCreatives } from './lookups/launched-creatives.ts';
 import type { ReadinessPart } from '../shared/async/readiness.ts';
 import type { Logger } from 'pino';
 import { purgeRegularly, type Purgeable } from '../shared/async/purge-regularly.ts';
@@ -78,7 +80,9 @@ export const createWorker = (options: WorkerOptions): Worker => {
       },
     ],
     start: () => {
-      const parts = { 'deliveries of audiences': createAudienceParts(options.pool) };
+      const parts = {
+        'deliveries of audiences': createAudienceParts(options.pool, findAudienceMembers(options.pool)),
+      };
       for (const [what, table] of Object.entries({ ...rows, ...parts })) {
         purgeRegularly(what, table, log, ending.signal);
       }
@@ -135,7 +139,7 @@ const storesOf = ({ store, snapshots }: WorkerOptions) => ({ store, snapshots, c
 /** What workers do. */
 const workKindsOf = (options: WorkerOptions, workPool: Pool): readonly WorkKind[] => [
   syndicationOf(options, workPool),
-  submissions(storesOf(options), options.pool),
+  submissions(storesOf(options), () => listLaunchedCreatives(options.pool)),
   feedsOf(options),
   checksOf(options),
 ];
@@ -154,14 +158,14 @@ const syndicationOf = (options: WorkerOptions, workPool: Pool): WorkKind => {
       secrets,
       kinds: syndicatedKinds(stores),
       atAgents: createAtAgents(workPool),
-      audienceParts: createAudienceParts(pool),
+      audienceParts: createAudienceParts(pool, findAudienceMembers(pool)),
       // The client of agents takes time and memory to load: the first call does it.
       callAgent: async (call) => {
         const { createAdcpAgent } = await import('../command/workers/syndication/adcp-agent.ts');
         return createAdcpAgent({ openLine, callMs: AGENT_MS_MAX, clock: systemClock })(call);
       },
     },
-    workPool,
+    () => isWhole(workPool),
   );
 };
 

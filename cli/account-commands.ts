@@ -4,7 +4,9 @@ import { z } from 'zod';
 import { Role, Scope } from '../domain/accounts/access.ts';
 import { firstUserId } from '../domain/accounts/account.ts';
 import { isoTimestamp } from '../shared/async/clock.ts';
-import { createKey, createUser, listAccounts, listKeys, revokeKey, setAccess } from './accounts.ts';
+import { createKey, createUser, listKeys, requireAccount, revokeKey, setAccess } from './operate-accounts.ts';
+import { printList, relativeTime } from './print-table.ts';
+import { listAccounts } from '../query/accounts/list-accounts.ts';
 import type { OperatorCommand, Tools } from './command.ts';
 import { createAccount, createSellerAccount } from '../app/create-account.ts';
 import { parsed, parseId } from './parse-args.ts';
@@ -34,7 +36,8 @@ export const addAccountCommands = (program: OperatorCommand, tools: Tools): void
   addKeys(program, tools);
 };
 
-const addAccounts = (program: OperatorCommand, { installation, print }: Tools): void => {
+const addAccounts = (program: OperatorCommand, tools: Tools): void => {
+  const { installation, print } = tools;
   const accounts = program.command('accounts').description('Accounts of buyers and sellers.');
 
   accounts
@@ -45,6 +48,7 @@ const addAccounts = (program: OperatorCommand, { installation, print }: Tools): 
     )
     .requiredOption('--name <NAME>', '1 to 200 characters', parseName(200))
     .option('--seller <SELLER>', 'id of the seller that owns the account', parseId)
+    .example('--name Acme', '--name "News desk" --seller 1001 --json')
     .action(async ({ name, seller: sellerId }: { readonly name: string; readonly seller?: number }) => {
       const { customerId, apiKey } =
         sellerId === undefined
@@ -60,12 +64,18 @@ const addAccounts = (program: OperatorCommand, { installation, print }: Tools): 
     .command('list')
     .description('Lists accounts with their users.')
     .action(async () => {
-      for await (const account of listAccounts(await installation())) {
-        const { customerId, name, status, sellerId, users } = account;
-        const whose = sellerId === undefined ? '' : ` of seller ${sellerId}`;
-        const people = users.map((user) => `${user.id} ${user.role} (${user.name})`).join(', ');
-        print(account, `${customerId} ${status} ${name}${whose}: ${people}`);
-      }
+      const { pool } = await installation();
+      await printList(tools, listAccounts(pool), {
+        head: ['account', 'status', 'name', 'seller', 'users'],
+        cells: ({ customerId, name, status, sellerId, users }) => [
+          String(customerId),
+          status,
+          name,
+          sellerId === undefined ? '-' : String(sellerId),
+          users.map((user) => `${user.id} ${user.role} (${user.name})`).join(', '),
+        ],
+        empty: 'There is no account yet. Create one: exchange accounts create --name NAME',
+      });
     });
 
   for (const [verb, access, about] of [
@@ -76,10 +86,11 @@ const addAccounts = (program: OperatorCommand, { installation, print }: Tools): 
       .command(verb)
       .description(about)
       .argument('<ACCOUNT>', 'id of the account', parseId)
+      .example('1')
       .action(async (customerId: number) => {
         await setAccess(await installation(), customerId, access);
         const status = access === 'disabled' ? 'DISABLED' : 'ENABLED';
-        print({ customerId, status }, `account ${customerId} is ${access}`);
+        print({ customerId, status }, `Account ${customerId} is ${access}.`);
       });
   }
 };
@@ -97,6 +108,7 @@ const addUsers = (program: OperatorCommand, { installation, print }: Tools): voi
         .choices(Role.options)
         .makeOptionMandatory(),
     )
+    .example('1 --name Mo --role member')
     .action(async (customerId: number, user: { readonly name: string; readonly role: Role }) => {
       const userId = await createUser(await installation(), customerId, user);
       print(
@@ -113,7 +125,8 @@ interface KeyOptions {
   readonly expiresAt?: string;
 }
 
-const addKeys = (program: OperatorCommand, { installation, print }: Tools): void => {
+const addKeys = (program: OperatorCommand, tools: Tools): void => {
+  const { installation, print } = tools;
   const keys = program.command('keys').description('API keys.');
 
   keys
@@ -128,6 +141,7 @@ const addKeys = (program: OperatorCommand, { installation, print }: Tools): void
       parseScopes,
     )
     .option('--expires-at <TIME>', 'e.g. 2027-01-31T00:00:00Z; default: never', parseTime)
+    .example('1 --name CI', '1 --name Reports --scopes read --expires-at 2027-01-31T00:00:00Z')
     .action(async (customerId: number, { user, ...key }: KeyOptions) => {
       const issued = await createKey(await installation(), customerId, {
         ...key,
@@ -140,20 +154,33 @@ const addKeys = (program: OperatorCommand, { installation, print }: Tools): void
     .command('list')
     .description('Lists the keys of an account, masked.')
     .argument('<ACCOUNT>', 'id of the account', parseId)
+    .example('1')
     .action(async (customerId: number) => {
-      for await (const key of listKeys(await installation(), customerId)) {
-        const { maskedKey, status, name, scopes, lastUsedAt = 'never' } = key;
-        print(key, `${maskedKey} ${status} ${name}: ${scopes.join(' ')}; last used ${lastUsedAt}`);
-      }
+      await requireAccount(await installation(), customerId);
+      await printList(tools, listKeys(await installation(), customerId), {
+        head: ['key', 'masked', 'status', 'created', 'last used', 'name', 'scopes'],
+        cells: ({ id, maskedKey, status, createdAt, lastUsedAt, name, scopes }) => [
+          id,
+          maskedKey,
+          status,
+          relativeTime(createdAt),
+          lastUsedAt === undefined ? 'never' : relativeTime(lastUsedAt),
+          name,
+          scopes.join(' '),
+        ],
+        empty: `Account ${customerId} has no key. Create one: exchange keys create ${customerId} --name NAME`,
+      });
     });
 
   keys
     .command('revoke')
     .description('Revokes a key. The service refuses its next request.')
     .argument('<ACCOUNT>', 'id of the account', parseId)
-    .argument('<KEY>', 'id of the key')
+    .argument('<KEY>', 'id of the key, as `keys list` prints it')
+    .example('1 a1B2c3D4e5F6g7H8')
     .action(async (customerId: number, id: string) => {
+      await requireAccount(await installation(), customerId);
       await revokeKey(await installation(), customerId, id);
-      print({ customerId, id, status: 'REVOKED' }, `key ${id} is revoked`);
+      print({ customerId, id, status: 'REVOKED' }, `Key ${id} is revoked.`);
     });
 };

@@ -7,7 +7,11 @@ export interface Progress {
   readonly events?: number;
   /** 0 to 1. */
   readonly fraction: number;
+  /** What is done now, for example `advertisers, 3 of 17`. Default: the label. */
+  readonly phase?: string;
 }
+
+export type OnProgress = (progress: Progress) => void;
 
 export interface Tools {
   readonly config: () => Config;
@@ -21,10 +25,7 @@ export interface Tools {
    */
   readonly print: (value: object, text: string | undefined) => void;
   readonly remark: (text: string) => void;
-  readonly withProgress: <T>(
-    label: string,
-    work: (onProgress: (progress: Progress) => void) => Promise<T>,
-  ) => Promise<T>;
+  readonly withProgress: <T>(label: string, work: (onProgress: OnProgress) => Promise<T>) => Promise<T>;
   /** Makes the command end with exit status 1 although it ran to its end. */
   readonly fail: () => void;
 }
@@ -40,6 +41,8 @@ export class OperatorCommand extends Command {
   declare readonly commands: readonly OperatorCommand[];
   declare readonly parent: OperatorCommand | null;
   statuses: Statuses = STATUSES;
+  /** Arguments that follow the command's name. */
+  examples: readonly string[] = [];
   /** The command answers yes or no: status 1 means "no", so every failure is status 2. */
   isQuestion = false;
 
@@ -51,6 +54,17 @@ export class OperatorCommand extends Command {
     this.statuses = { ...STATUSES, ...statuses };
     this.isQuestion = statuses[2] !== undefined;
     return this;
+  }
+
+  example(...lines: readonly string[]): this {
+    this.examples = lines;
+    return this;
+  }
+
+  /** Printed after a mistake in the arguments. */
+  hint(): string {
+    const words = `exchange ${this.words()}`.trim();
+    return `Usage: ${`${words} ${this.usage()}`.trim()}\nMore: ${words} --help\n`;
   }
 
   words(): string {

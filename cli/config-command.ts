@@ -16,7 +16,7 @@ export const addConfigCommand = (program: OperatorCommand, { print }: Tools): vo
     });
 };
 
-const plainDefault = (value: unknown): string | number | readonly string[] | null => {
+export const plainDefault = (value: unknown): string | number | readonly string[] | null => {
   if (Array.isArray(value)) return value.map(String);
   return typeof value === 'number' || (typeof value === 'string' && value !== '') ? value : null;
 };

@@ -9,6 +9,7 @@ import { copyEvents, SourceWrittenError } from './event-move/copy-events.ts';
 import { verifyEvents, type Verification } from './event-move/verify-events.ts';
 import { rebuildOffline } from './read-model-commands.ts';
 import { ArgumentsError } from './parse-args.ts';
+import { storedKeySets } from '../shared/personal-data/personal-keys.ts';
 
 interface Stores {
   readonly from: string;
@@ -32,11 +33,15 @@ export const addEventCommands = (program: OperatorCommand, tools: Tools): void =
     .requiredOption('--from <STORE>', 'the source')
     .requiredOption('--to <STORE>', 'the target')
     .option('--checkpoint <FILE>', 'File for the progress of the copy. Default: a file in DATA_DIR.')
-    .option('--no-rebuild', 'Does not rebuild the read models.')
+    .option(
+      '--no-rebuild',
+      'Does not rebuild the read models, and does not check for the keys of personal data.',
+    )
     .exits({
       0: 'copied without differences',
       1: 'the stores differ, streams cannot be applied, or the copy failed',
     })
+    .example('--from embedded --to postgres://exchange@db.example.com/exchange')
     .action((given: CopyOptions) => copy(given, tools));
 
   events
@@ -45,6 +50,7 @@ export const addEventCommands = (program: OperatorCommand, tools: Tools): void =
     .requiredOption('--from <STORE>', 'the source')
     .requiredOption('--to <STORE>', 'the target')
     .exits({ 0: 'no differences', 1: 'the stores differ', 2: 'the comparison failed' })
+    .example('--from embedded --to esdb://127.0.0.1:2113?tls=false')
     .action(async (stores: Stores) => {
       const isSame = await withStores(stores, tools.config(), (source, target) =>
         verify(source, target, tools),
@@ -60,7 +66,8 @@ const copy = async (given: CopyOptions, tools: Tools): Promise<void> => {
   const isSame = await withStores(given, config, async (source, target) => {
     await refuseWhileServed(source, 'source');
     await refuseWhileServed(target, 'target');
-    const { events, copied } = await tools.withProgress('copied', (onProgress) =>
+    if (given.rebuild) await refuseWithoutKeys(given, config, source, target);
+    const { events, copied } = await tools.withProgress('copying', (onProgress) =>
       copyEvents({ from: source.store, to: target.store, checkpoint, onProgress }),
     );
     const earlier = events - copied;
@@ -133,9 +140,42 @@ const refuseWhileServed = async (opened: OpenedEventStore, which: string): Promi
   }
 };
 
+/**
+ * Keys of personal data are in the Postgres of the installation, not in the log: read models cannot be rebuilt without
+ * them.
+ */
+const refuseWithoutKeys = async (
+  { from, to }: Stores,
+  config: Config,
+  source: OpenedEventStore,
+  target: OpenedEventStore,
+): Promise<void> => {
+  const own = config.DATABASE_URL ?? EMBEDDED;
+  if ((source.pool === undefined ? own : from) === (target.pool === undefined ? own : to)) return;
+  const other =
+    source.pool === undefined || target.pool === undefined
+      ? await openEventStore(own, config, createLog('silent'))
+      : undefined;
+  try {
+    const [needed, found] = await Promise.all(
+      [source, target].map(async ({ pool = other?.pool }) =>
+        pool === undefined ? undefined : storedKeySets(pool),
+      ),
+    );
+    const missing = [...(needed ?? [])].filter((id) => found?.has(id) !== true).length;
+    if (missing === 0) return;
+    throw new Error(
+      `Nothing was copied: the database of the target lacks ${missing} sets of keys, so personal data in the copied ` +
+        'events could not be read. Copy the tables personal_keys and secrets to it first, with pg_dump and pg_restore.',
+    );
+  } finally {
+    await other?.close();
+  }
+};
+
 /** @returns whether nothing differs */
 const verify = async (source: OpenedEventStore, target: OpenedEventStore, tools: Tools): Promise<boolean> => {
-  const result = await tools.withProgress('verified', (onProgress) =>
+  const result = await tools.withProgress('comparing', (onProgress) =>
     verifyEvents(source.store, target.store, onProgress),
   );
   tools.print({ step: 'verified', ...result }, describeVerification(result));

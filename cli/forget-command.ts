@@ -1,6 +1,7 @@
 import { createLog } from '../app/log.ts';
 import type { OperatorCommand, Tools } from './command.ts';
 import { forgetAccount, forgetSubjects, withForgetting } from './forget.ts';
+import { requireAccount } from './operate-accounts.ts';
 import { parseId } from './parse-args.ts';
 
 export const addForgetCommand = (program: OperatorCommand, tools: Tools): void => {
@@ -18,6 +19,7 @@ export const addForgetCommand = (program: OperatorCommand, tools: Tools): void =
         'of the account, which must be disabled.',
     )
     .exits({ 1: 'some data in the log is not encrypted and stays readable; or the command failed' })
+    .example('--account 7 --subject crm-1 --subject 6f1d...', '--account 7')
     .action(
       async ({
         account,
@@ -27,6 +29,7 @@ export const addForgetCommand = (program: OperatorCommand, tools: Tools): void =
         readonly subject?: readonly string[];
       }) => {
         const log = createLog('silent');
+        await requireAccount(await installation(), account);
         const result = await withForgetting(await installation(), config(), account, log, (forgetting) =>
           subject.length === 0 ? forgetAccount(forgetting) : forgetSubjects(forgetting, subject),
         );

@@ -1,12 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { Pool, PoolClient } from 'pg';
-import { executeOnAudience } from '../command/audiences/sync-audiences.ts';
+import { executeOnAudience } from '../command/audiences/load.ts';
 import type { Installation } from '../app/installation.ts';
 import { personalDataEvents, personalDataStream } from '../domain/personal-data/personal-data-events.ts';
+import { restartDeliveries } from '../command/workers/syndication/restart-deliveries.ts';
 import { audiencesProjection } from '../projections/audiences.ts';
 import { cancelWhenInTheWay } from '../projections/engine/copy/cancel-statements.ts';
 import { dropCopy } from '../projections/engine/copy/copy-state.ts';
+import { raiseEpoch } from '../projections/engine/checkpoint.ts';
 import { startProjections } from '../projections/engine/projection-engine.ts';
+import { takeOutAll, takeOutPersons, type DeletedMembers } from '../projections/take-out-persons.ts';
+import { findAccount } from '../query/accounts/list-accounts.ts';
 import { sleep } from '../shared/async/backoff.ts';
 import { isoTimestamp, systemClock } from '../shared/async/clock.ts';
 import { toNewEvents } from '../shared/aggregate/recorded-domain-event.ts';
@@ -20,10 +24,9 @@ import { createPool, inTransaction } from '../shared/postgres/pool.ts';
 import { keyRingOf } from '../shared/secrets/key-ring.ts';
 import { createSecretStore, type SecretStore } from '../shared/secrets/secret-store.ts';
 import { comparable, findPersons, type FoundPersons, type PersonSearch } from './find-persons.ts';
-import { takeOutAll, takeOutPersons, type DeletedMembers } from './take-out-persons.ts';
 
 /**
- * Deletes the keys and rows of persons, or of all persons of an account (docs/records/0008-forgetting.md). Works with
+ * Deletes the keys and rows of persons, or of all persons of an account (docs/design/records/0008-forgetting.md). Works with
  * and without a running service. An interrupted run can be repeated with the same arguments and completes the work.
  */
 
@@ -190,7 +193,9 @@ const takeOut = (
       wanted,
     );
     if (late.count + late.inClear > 0) return undefined;
-    const taken = await takeOutPersons(client, customerId, [...wanted.ids, ...wanted.subjects]);
+    const ids = [...wanted.ids, ...wanted.subjects];
+    const taken = await takeOutPersons(client, customerId, ids);
+    await restartDeliveries(client, customerId, ids);
     await secretsOf(client).remove(customerId, pendingId(customerId));
     return record(client, customerId, { scope: 'subjects', subjects: wanted.subjects.size, places, taken });
   }).then(async (done) => {
@@ -200,11 +205,7 @@ const takeOut = (
 
 export const forgetAccount = async (forgetting: Forgetting): Promise<ForgetResult> => {
   const { pool, customerId, personalKeys, store, reached } = forgetting;
-  const { rows } = await pool.query<{ disabled: boolean }>(
-    'select disabled_at is not null as disabled from accounts where customer_id = $1',
-    [customerId],
-  );
-  if (rows[0]?.disabled !== true) {
+  if ((await findAccount(pool, customerId))?.status !== 'DISABLED') {
     throw new Error(`account ${customerId} must be disabled first: \`accounts disable ${customerId}\``);
   }
   await recordForgettings(forgetting);
@@ -224,6 +225,7 @@ export const forgetAccount = async (forgetting: Forgetting): Promise<ForgetResul
   const done = await inTransaction(pool, async (client) => {
     await lockRows(pool, client);
     const taken = await takeOutAll(client, customerId);
+    await restartDeliveries(client, customerId);
     if (sets === 0 && taken.size === 0) return { members: 0 };
     return record(client, customerId, { scope: 'account', subjects: 0, places: 0, taken });
   });
@@ -232,17 +234,10 @@ export const forgetAccount = async (forgetting: Forgetting): Promise<ForgetResul
   return { ...done, scope: 'account', places: 0, inClear };
 };
 
-/**
- * Blocks the projection and lets this transaction change its rows without an event: the raised epoch makes the active
- * projector reload its checkpoint.
- */
 const lockRows = async (pool: Pool, client: PoolClient): Promise<Position> => {
-  const { rows } = await client.query<{ position: Position }>(
-    'update projection_checkpoints set epoch = epoch + 1 where name = $1 returning position',
-    [audiencesProjection.name],
-  );
+  const position = await raiseEpoch(client, audiencesProjection.name);
   await dropCopyOf(pool, client);
-  return rows[0]?.position ?? START;
+  return position;
 };
 
 /**

@@ -15,6 +15,7 @@ import { createTenantDatabase } from '../shared/postgres/tenant-database.ts';
 import { createProjectionProgress } from '../shared/follow-log/projection-progress.ts';
 import type { OperatorCommand, Tools } from './command.ts';
 import { parseId, ArgumentsError } from './parse-args.ts';
+import { requireAccount } from './operate-accounts.ts';
 
 /** Gives the operator the history endpoints of the API without a running service or a key. */
 
@@ -22,9 +23,7 @@ const BASE_PATH = '/api/v2/buyer';
 
 const ABOUT =
   "Shows an account's history, as the API does for its administrators. PATH follows " +
-  `${BASE_PATH} in the API, e.g. /advertisers/7/history, /advertisers/7/explain?path=/name, ` +
-  '"/advertisers/7/diff?from=1&to=3", /advertisers/7?asOf=2026-01-31T12:00:00.000Z, ' +
-  '"/advertisers?status=ALL&asOf=2026-01-31T12:00:00.000Z", /audit-logs?outcome=denied, /requests/ID. Other resources have the same paths.';
+  `${BASE_PATH} in the API. Other resources have the same paths.`;
 
 export const addHistoryCommand = (program: OperatorCommand, { installation, config, print }: Tools): void => {
   program
@@ -34,15 +33,20 @@ export const addHistoryCommand = (program: OperatorCommand, { installation, conf
     .argument('<ACCOUNT>', 'id of the account', parseId)
     .argument('<PATH>')
     .exits({ 1: 'the resource does not exist, or the command failed' })
+    .example(
+      '1 /advertisers/7/history',
+      '1 "/advertisers/7/explain?path=/name"',
+      '1 "/advertisers/7/diff?from=1&to=3"',
+      '1 "/advertisers?status=ALL&asOf=2026-01-31T12:00:00.000Z"',
+      '1 "/audit-logs?outcome=denied"',
+      '1 /requests/ID',
+    )
     .action(async (customerId: number, word: string) => {
       if (!word.startsWith('/'))
         throw new ArgumentsError('PATH must begin with /, e.g. /advertisers/7/history');
       const [path, search] = splitAt(word, '?');
       const opened = await installation();
-      const { rowCount } = await opened.pool.query('select from accounts where customer_id = $1', [
-        customerId,
-      ]);
-      if (rowCount === 0) throw new Error(`there is no account ${customerId}`);
+      await requireAccount(opened, customerId);
       const { route, params } = findRoute(routesOn(opened, config()), path);
       const value = await ask(route, params, search, customerId);
       print(value, JSON.stringify(value, null, 2));
@@ -79,7 +83,7 @@ const routesOn = ({ store, requestPool }: Installation, config: Config): readonl
   const reads = { database: createTenantDatabase(requestPool), progress: createProjectionProgress() };
   // Asset URLs start with this. Empty is acceptable: an operator on the machine knows the service's address.
   const kinds = auditedKinds({ ...reads, baseUrl: () => config.BASE_URL ?? '' });
-  return historyAlone({ ...reads, store, kinds, keys: keyRingOf(config), onKeptFolds: () => undefined });
+  return historyAlone({ ...reads, store, kinds, keys: keyRingOf(config), onFoldCache: () => undefined });
 };
 
 const ask = async (

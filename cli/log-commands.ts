@@ -60,6 +60,7 @@ export const addLogCommands = (program: OperatorCommand, tools: Tools): void => 
       1: 'a position does not match',
       2: 'the check failed, or no signature covers the range',
     })
+    .example('', '--from 1000 --to 2000')
     .action((given: VerifyOptions) => verify(given, tools));
 
   log
@@ -128,7 +129,7 @@ const verify = async (given: VerifyOptions, tools: Tools): Promise<void> => {
   const { store, pool } = installation;
   const { end, whole } = await extentOf(installation, asked);
   const beganMs = performance.now();
-  const result = await tools.withProgress('verified', (onProgress) =>
+  const result = await tools.withProgress('verifying', (onProgress) =>
     verifyLog({
       ...chain,
       ...asked,

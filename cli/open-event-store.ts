@@ -1,3 +1,4 @@
+import type { Pool } from 'pg';
 import { isConversionStream } from '../domain/conversions/conversion-events.ts';
 import { migrations } from '../migrations/index.ts';
 import type { Config } from '../app/config.ts';
@@ -14,6 +15,8 @@ import { countServices } from '../shared/postgres/running-services.ts';
 /** An event store that is opened without an installation. */
 export interface OpenedEventStore {
   readonly store: EventStore;
+  /** Undefined for EventStoreDB. */
+  readonly pool?: Pool;
   /** Processes of the service that are connected to it now. Undefined where that cannot be known. */
   services(): Promise<number | undefined>;
   close(): Promise<void>;
@@ -58,7 +61,12 @@ const openPostgres = async (
   stop: () => Promise<void>,
 ): Promise<OpenedEventStore> => {
   const pool = createPool({ connectionString, applicationName: 'exchange-operator', max: 4 }, log);
-  const store = createPostgresEventStore({ connectionString, pool, log, isMarkedApart: isConversionStream });
+  const store = createPostgresEventStore({
+    connectionString,
+    pool,
+    log,
+    hasOwnPositions: isConversionStream,
+  });
   const close = async (): Promise<void> => {
     await store.close();
     await pool.end();
@@ -70,7 +78,7 @@ const openPostgres = async (
     await close();
     throw error;
   }
-  return { store, services: () => countServices(pool), close };
+  return { store, pool, services: () => countServices(pool), close };
 };
 
 /** Last written positions serve reads of an installation, which these commands do not make. */
@@ -81,7 +89,7 @@ const openEventStoreDb = async (connectionString: string, log: Logger): Promise<
     connectionString,
     log,
     limits: longCallLimits,
-    markAccount: async () => undefined,
+    recordPosition: async () => undefined,
   });
   return { store, services: async () => undefined, close: () => store.close() };
 };

@@ -4,6 +4,7 @@ import { listParked, type ParkedStream } from '../projections/engine/parked-stre
 import { retryParked } from '../projections/engine/retry-parked.ts';
 import type { OperatorCommand, Tools } from './command.ts';
 import { ArgumentsError } from './parse-args.ts';
+import { printList, relativeTime } from './print-table.ts';
 
 async function* parkedStreams({ pool }: Installation): AsyncGenerator<ParkedStream> {
   let page = await listParked(pool);
@@ -14,20 +15,26 @@ async function* parkedStreams({ pool }: Installation): AsyncGenerator<ParkedStre
   }
 }
 
-export const addParkedCommands = (program: OperatorCommand, { installation, print, fail }: Tools): void => {
+export const addParkedCommands = (program: OperatorCommand, tools: Tools): void => {
+  const { installation, print, fail } = tools;
   const parked = program.command('parked').description('Streams that read models leave out.');
 
   parked
     .command('list')
     .description('Lists streams that a read model leaves out, with the reason.')
     .action(async () => {
-      for await (const one of parkedStreams(await installation())) {
-        const { projection, stream, revision, position, eventType, attempts, error } = one;
-        print(
-          one,
-          `${projection} ${stream}@${revision} (${eventType} at ${position}, ${attempts} attempts): ${error}`,
-        );
-      }
+      await printList(tools, parkedStreams(await installation()), {
+        head: ['read model', 'stream', 'event', 'parked', 'attempts', 'error'],
+        cells: ({ projection, stream, revision, eventType, parkedAt, attempts, error }) => [
+          projection,
+          `${stream}@${revision}`,
+          eventType,
+          relativeTime(parkedAt),
+          String(attempts),
+          error,
+        ],
+        empty: 'No stream is parked.',
+      });
     });
 
   parked
@@ -39,6 +46,7 @@ export const addParkedCommands = (program: OperatorCommand, { installation, prin
       0: 'the stream is projected again, or was not parked',
       1: 'the stream is still parked, or the retry failed',
     })
+    .example('advertisers advertiser-1-7')
     .action(async (name: string, stream: string) => {
       const projection = allProjections.find((one) => one.name === name);
       if (projection === undefined) {

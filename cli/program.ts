@@ -1,46 +1,56 @@
-import type { OutputConfiguration } from 'commander';
+import { styleText } from 'node:util';
+import type { Command, OutputConfiguration } from 'commander';
+import { version } from '../app/version.ts';
 import { addAccountCommands } from './account-commands.ts';
 import { OperatorCommand, type Tools } from './command.ts';
 import { addConfigCommand } from './config-command.ts';
+import { addDoctorCommand } from './doctor-command.ts';
 import { addEventCommands } from './events-commands.ts';
 import { addForgetCommand } from './forget-command.ts';
 import { addHistoryCommand } from './history-command.ts';
 import { addLogCommands } from './log-commands.ts';
 import { addParkedCommands } from './parked-commands.ts';
 import { addReadModelCommands } from './read-model-commands.ts';
-import { addSecretCommands } from './secrets.ts';
+import { addSecretCommands } from './secret-commands.ts';
 import { addSellerCommands } from './seller-commands.ts';
 import { addSyndicationCommand } from './syndication-command.ts';
 import { addWorkCommand } from './work-command.ts';
 import { ArgumentsError } from './parse-args.ts';
 
-const NOTES = `
-Standard output with --json is JSON and nothing else, one object a line. Lists print one line per
-item, sequential work prints one line per finished step, and everything else prints one line. Progress and errors are
-on standard error.
+const HELP_WIDTH = 80;
 
-A STORE is postgres://..., esdb://..., esdb+discover://..., or embedded: the Postgres of DATA_DIR.
-The settings of the service (DATABASE_URL, DATA_DIR, ...) apply here too.`;
+const NOTES = `
+In a clone, a command is \`npx exchange COMMAND\`. The settings of the service (DATABASE_URL, DATA_DIR, ...) apply.
+
+With --json, standard output is JSON and nothing else, one object a line. Lists print one line per item, sequential work prints one line per finished step, and everything else prints one line. Progress and errors are on standard error.
+
+A STORE is postgres://..., esdb://..., esdb+discover://..., or embedded: the Postgres of DATA_DIR.`;
+
+const bold = (text: string): string => styleText('bold', text, { validateStream: false });
 
 /**
  * Builds the command line, with commands in the order of the help.
  * @param output receives help and errors. Commander throws CommanderError instead of ending the process.
  */
 export const createProgram = (tools: Tools, output: OutputConfiguration): OperatorCommand => {
-  const program = new OperatorCommand('npm run -s exchange --')
+  const program = new OperatorCommand('exchange')
     .configureOutput(output)
     .configureHelp({
       showGlobalOptions: true,
+      styleTitle: bold,
+      minWidthToWrap: 20,
       subcommandTerm: (command) => {
         const verbs = command.commands.map((one) => one.name()).join('|');
-        return `${command.name()} ${verbs === '' ? command.usage() : verbs}`;
+        return `${command.name()} ${verbs === '' ? command.usage().replace('[options]', '').trim() : verbs}`;
       },
     })
     .exitOverride()
-    .showHelpAfterError()
+    .description("Buyer Exchange: the operator's commands.")
     .option('--json', 'JSON for programs, one object a line')
-    .addHelpText('after', NOTES)
-    .addHelpText('afterAll', ({ command }) => statusText(command as OperatorCommand));
+    .version(version, '--version', 'print the version')
+    .addHelpText('after', ({ command }) => wrapped(command, NOTES))
+    .addHelpText('afterAll', ({ command }) => endOf(command as OperatorCommand))
+    .example('doctor', 'accounts list', 'keys create 1 --name CI', 'history 1 /advertisers/7/history');
   addAccountCommands(program, tools);
   addSellerCommands(program, tools);
   addParkedCommands(program, tools);
@@ -53,14 +63,29 @@ export const createProgram = (tools: Tools, output: OutputConfiguration): Operat
   addWorkCommand(program, tools);
   addHistoryCommand(program, tools);
   addConfigCommand(program, tools);
+  addDoctorCommand(program, tools);
   addHelpCommand(program, tools);
+  giveHints(program);
   return program;
 };
 
-const statusText = ({ statuses }: OperatorCommand): string => {
-  const meanings = Object.entries(statuses).map(([status, meaning]) => `${status}: ${meaning}`);
-  return `\nExit status ${meanings.join('; ')}.`;
+/** A mistake in the arguments prints a hint instead of the whole help. */
+const giveHints = (command: OperatorCommand): void => {
+  command.showHelpAfterError(command.hint().trimEnd());
+  for (const one of command.commands) giveHints(one);
 };
+
+const endOf = (command: OperatorCommand): string => {
+  const { statuses, examples } = command;
+  const meanings = Object.entries(statuses).map(([status, meaning]) => `  ${status}: ${meaning}`);
+  const words = `exchange ${command.words()}`.trim();
+  const lines = examples.map((example) => `  ${`${words} ${example}`.trim()}`);
+  const ending = wrapped(command, ['', 'Exit status:', ...meanings].join('\n'));
+  return [...(lines.length === 0 ? [] : ['', 'Examples:', ...lines]), ending].join('\n');
+};
+
+const wrapped = (command: Command, text: string): string =>
+  command.createHelp().boxWrap(text, command.configureOutput().getOutHelpWidth?.() ?? HELP_WIDTH);
 
 const addHelpCommand = (program: OperatorCommand, { print, isJson }: Tools): void => {
   program
@@ -81,7 +106,7 @@ const addHelpCommand = (program: OperatorCommand, { print, isJson }: Tools): voi
 };
 
 const helpValue = (command: OperatorCommand): object => {
-  const { registeredArguments, options, statuses } = command;
+  const { registeredArguments, options, statuses, examples } = command;
   const more = registeredArguments.find(({ variadic }) => variadic);
   return {
     command: command.words(),
@@ -99,6 +124,7 @@ const helpValue = (command: OperatorCommand): object => {
       ]),
     ),
     about: command.description(),
+    examples: examples.map((example) => `${command.words()} ${example}`.trim()),
     statuses,
   };
 };

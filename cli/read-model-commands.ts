@@ -12,7 +12,7 @@ import {
 import type { Projection } from '../projections/engine/projection.ts';
 import { createLog } from '../app/log.ts';
 import { version } from '../app/version.ts';
-import type { OperatorCommand, Tools } from './command.ts';
+import type { OnProgress, OperatorCommand, Progress, Tools } from './command.ts';
 import { addStatusCommand } from './read-model-status.ts';
 import { rebuildReadModels } from './rebuild-read-models.ts';
 import { ArgumentsError } from './parse-args.ts';
@@ -63,6 +63,7 @@ export const addReadModelCommands = (program: OperatorCommand, tools: Tools): vo
         'current log. Exit status 1 when streams cannot be applied, unless --allow-parked.',
     )
     .exits({ 1: 'a read model could not be replaced; the others were' })
+    .example('advertisers', '--cancel')
     .action(async (names: readonly string[], { allowParked = false, cancel, offline }: RebuildOptions) => {
       const readModels = namedReadModels(names);
       if (offline === true) {
@@ -81,6 +82,7 @@ export const addReadModelCommands = (program: OperatorCommand, tools: Tools): vo
     )
     .argument('[NAME...]')
     .exits({ 0: 'no differences', 1: 'rows differ', 2: 'the comparison failed' })
+    .example('', 'advertisers agents')
     .action((names: readonly string[]) => verifyAll(tools, namedReadModels(names)));
 };
 
@@ -90,8 +92,8 @@ const rebuildAll = async (
   withParked: boolean,
 ): Promise<void> => {
   const installation = await tools.installation();
-  await eachOf(tools, readModels, async (projection, signal) => {
-    const { result, seconds } = await timed(installation, tools, projection, signal, (options) =>
+  await eachOf(tools, readModels, async (projection, control) => {
+    const { result, seconds } = await timed(installation, control, (options) =>
       rebuildOnline(options, projection, withParked),
     );
     tools.print(
@@ -104,8 +106,8 @@ const rebuildAll = async (
 
 const verifyAll = async (tools: Tools, readModels: readonly Projection[]): Promise<void> => {
   const installation = await tools.installation();
-  await eachOf(tools, readModels, async (projection, signal) => {
-    const { result, seconds } = await timed(installation, tools, projection, signal, (options) =>
+  await eachOf(tools, readModels, async (projection, control) => {
+    const { result, seconds } = await timed(installation, control, (options) =>
       verifyOnline(options, projection),
     );
     tools.print(
@@ -143,28 +145,39 @@ export const rebuildOffline = async (
   if (parkedStreams > 0 && !withParked) fail();
 };
 
+interface Control {
+  readonly signal: AbortSignal;
+  readonly onProgress: OnProgress;
+}
+
 /**
  * Runs `work` for each read model in sequence; a failure does not stop the others. @throws Error listing the failures
  */
 const eachOf = async (
   tools: Tools,
   readModels: readonly Projection[],
-  work: (projection: Projection, signal: AbortSignal) => Promise<void>,
+  work: (projection: Projection, control: Control) => Promise<void>,
 ): Promise<void> => {
   const failed: string[] = [];
   const { signal, removeHandlers } = interruptible();
   try {
-    for (const projection of readModels) {
-      signal.throwIfAborted();
-      try {
-        await work(projection, signal);
-      } catch (error) {
-        if (signal.aborted) throw error;
-        const message = error instanceof Error ? error.message : String(error);
-        failed.push(`${projection.name}: ${message}`);
-        tools.print({ readModel: projection.name, error: message }, undefined);
+    await tools.withProgress('read models', async (report) => {
+      for (const [n, projection] of readModels.entries()) {
+        signal.throwIfAborted();
+        const phase = `${projection.name}, ${n + 1} of ${readModels.length}`;
+        const onProgress = ({ fraction, ...rest }: Progress): void =>
+          report({ ...rest, phase, fraction: (n + fraction) / readModels.length });
+        onProgress({ fraction: 0 });
+        try {
+          await work(projection, { signal, onProgress });
+        } catch (error) {
+          if (signal.aborted) throw error;
+          const message = error instanceof Error ? error.message : String(error);
+          failed.push(`${projection.name}: ${message}`);
+          tools.print({ readModel: projection.name, error: message }, undefined);
+        }
       }
-    }
+    });
   } finally {
     removeHandlers();
   }
@@ -173,23 +186,18 @@ const eachOf = async (
 
 const timed = async <T>(
   { databaseUrl, store, storeKind }: Installation,
-  { withProgress }: Tools,
-  projection: Projection,
-  signal: AbortSignal,
+  control: Control,
   work: (options: OnlineOptions) => Promise<T>,
 ): Promise<{ readonly result: T; readonly seconds: number }> => {
   const beganMs = performance.now();
-  const result = await withProgress(projection.name, (onProgress) =>
-    work({
-      databaseUrl,
-      store,
-      log: createLog('silent'),
-      program: `${version}, events in ${storeKind}`,
-      migrations: migrations.map(({ name }) => name),
-      signal,
-      onProgress,
-    }),
-  );
+  const result = await work({
+    databaseUrl,
+    store,
+    log: createLog('silent'),
+    program: `${version}, events in ${storeKind}`,
+    migrations: migrations.map(({ name }) => name),
+    ...control,
+  });
   return { result, seconds: Math.round(performance.now() - beganMs) / 1_000 };
 };
 

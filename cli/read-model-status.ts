@@ -1,9 +1,9 @@
-import Table from 'cli-table3';
 import { allProjections } from '../projections/all-projections.ts';
 import { readHealth, type ReadModelHealth } from '../projections/engine/read-model-health.ts';
 import { systemClock } from '../shared/async/clock.ts';
 import type { OperatorCommand, Tools } from './command.ts';
 import { ArgumentsError } from './parse-args.ts';
+import { relativeTime, tableOf } from './print-table.ts';
 
 export const addStatusCommand = (group: OperatorCommand, { installation, print, fail }: Tools): void => {
   group
@@ -18,6 +18,7 @@ export const addStatusCommand = (group: OperatorCommand, { installation, print, 
       1: 'a read model has a problem',
       2: 'the status could not be read',
     })
+    .example('', 'advertisers --json')
     .action(async (names: readonly string[]) => {
       const unknown = names.find((name) => !allProjections.some((one) => one.name === name));
       if (unknown !== undefined) {
@@ -27,7 +28,7 @@ export const addStatusCommand = (group: OperatorCommand, { installation, print, 
       const wanted = allProjections.filter(({ name }) => names.length === 0 || names.includes(name));
       const { pool, sealedStore } = await installation();
       const healths = await readHealth(pool, sealedStore, wanted, systemClock.now());
-      const text = `the log ends at ${healths[0]?.head}\n${tableOf(healths)}`;
+      const text = `the log ends at ${healths[0]?.head}\n${tableOf(HEAD, healths.map(cellsOf))}`;
       for (const [n, health] of healths.entries()) print(health, n === 0 ? text : undefined);
       if (healths.some(({ problems }) => problems.length > 0)) fail();
     });
@@ -57,17 +58,5 @@ const copyOf = ({ copy }: ReadModelHealth): string => {
   const { heldBy } = copy;
   if (heldBy === undefined) return `${done}, left by a run that has ended`;
   const address = heldBy.address === undefined ? '' : ` at ${heldBy.address}`;
-  return `${done}, by ${heldBy.process}${address} since ${heldBy.connectedAt}`;
-};
-
-/** No borders, so that `grep` and `awk` can process the lines. */
-const BORDERS =
-  'top top-mid top-left top-right bottom bottom-mid bottom-left bottom-right left left-mid mid mid-mid right right-mid';
-const PLAIN = { ...Object.fromEntries(BORDERS.split(' ').map((name) => [name, ''])), middle: '  ' };
-
-const tableOf = (healths: readonly ReadModelHealth[]): string => {
-  const style = { head: [], border: [], 'padding-left': 0, 'padding-right': 0 };
-  const table = new Table({ head: [...HEAD], chars: PLAIN, style });
-  table.push(...healths.map((health) => [...cellsOf(health)]));
-  return table.toString().replaceAll(/ +$/gm, '');
+  return `${done}, by ${heldBy.process}${address}, connected ${relativeTime(heldBy.connectedAt)}`;
 };

@@ -55,7 +55,11 @@ export const rebuildReadModels = async (
       if (stuck !== undefined)
         throw new Error(`${stuck.name} cannot be rebuilt: ${stuck.error ?? stuck.state}`);
       const lag = Math.max(...statuses.map(lagOf));
-      onProgress({ fraction: whole <= 0 ? 1 : Math.min(1, 1 - lag / whole) });
+      const done = statuses.filter((one) => lagOf(one) <= 0).length;
+      onProgress({
+        fraction: whole <= 0 ? 1 : Math.min(1, 1 - lag / whole),
+        phase: `read models, ${done} of ${statuses.length}`,
+      });
       if (statuses.every((one) => one.leading && lagOf(one) <= 0)) return summary(statuses);
       await sleep(LOOK_EVERY_MS);
     }

@@ -1,20 +1,27 @@
+import { styleText } from 'node:util';
 import { CommanderError } from 'commander';
 import { openInstallation, type Installation } from '../app/installation.ts';
 import { isConfigError, readConfig, type Config } from '../app/config.ts';
 import { armFailpoints } from '../shared/async/failpoints.ts';
 import { createLog } from '../app/log.ts';
+import { problemText } from '../app/problem-text.ts';
 import { operatorStoreTimeouts } from '../app/store-timeouts.ts';
 import { createProgram } from './program.ts';
-import { withProgressBar } from './progress-bar.ts';
+import { createProgressBars } from './progress-bar.ts';
 import { ArgumentsError } from './parse-args.ts';
+
+type Output = NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
 
 export interface Terminal {
   readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly stdout: NodeJS.WritableStream & { readonly columns?: number };
-  readonly stderr: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
+  readonly stdout: Output;
+  readonly stderr: Output;
 }
 
-const HELP_WIDTH = 120;
+const HELP_WIDTH_MAX = 120;
+const helpWidth = ({ columns = HELP_WIDTH_MAX }: Output): number => Math.min(columns, HELP_WIDTH_MAX);
+/** Honours NO_COLOR. */
+const hasColors = (stream: Output): boolean => styleText('bold', ' ', { stream }) !== ' ';
 
 /** @returns the exit status 0, 1 or 2 */
 export const runCommand = async (
@@ -25,6 +32,7 @@ export const runCommand = async (
   let status: 0 | 1 = 0;
   const config = (): Config => readConfig(environment);
   const isJson = (): boolean => program.opts()['json'] === true;
+  const { withProgress, writeAbove } = createProgressBars(stderr);
   const program = createProgram(
     {
       config,
@@ -37,10 +45,10 @@ export const runCommand = async (
       isJson,
       print: (value, text) => {
         const line = isJson() ? JSON.stringify(value) : text;
-        if (line !== undefined) stdout.write(`${line}\n`);
+        if (line !== undefined) writeAbove(() => stdout.write(`${line}\n`));
       },
-      remark: (text) => stderr.write(`${text}\n`),
-      withProgress: (label, work) => withProgressBar(label, stderr, work),
+      remark: (text) => writeAbove(() => stderr.write(`${text}\n`)),
+      withProgress,
       fail: () => {
         status = 1;
       },
@@ -48,8 +56,10 @@ export const runCommand = async (
     {
       writeOut: (text) => stdout.write(text),
       writeErr: (text) => stderr.write(text),
-      getOutHelpWidth: () => stdout.columns ?? HELP_WIDTH,
-      getErrHelpWidth: () => stderr.columns ?? HELP_WIDTH,
+      getOutHelpWidth: () => helpWidth(stdout),
+      getErrHelpWidth: () => helpWidth(stderr),
+      getOutHasColors: () => hasColors(stdout),
+      getErrHasColors: () => hasColors(stderr),
     },
   );
   let command = program;
@@ -62,19 +72,14 @@ export const runCommand = async (
   } catch (error) {
     // Commander has already printed the help or the error.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    stderr.write(`${messageOf(error)}\n`);
+    stderr.write(`${styleText('red', problemText(error), { stream: stderr })}
+`);
     const isArgumentError = error instanceof ArgumentsError;
-    if (isArgumentError) command.outputHelp({ error: true });
+    if (isArgumentError) stderr.write(command.hint());
     return isArgumentError || isConfigError(error) || command.isQuestion ? 2 : 1;
   } finally {
     await (await opened?.catch(() => undefined))?.close();
   }
-};
-
-/** A connection error to a host with several addresses has an empty message. */
-const messageOf = (error: unknown): string => {
-  if (error instanceof AggregateError && error.message === '') return error.errors.map(messageOf).join('; ');
-  return error instanceof Error ? error.message : String(error);
 };
 
 const open = (config: Config): Promise<Installation> => {

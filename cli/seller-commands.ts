@@ -1,16 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { ReviewCreativeBody } from '../command/creatives/creative-input.ts';
+import { ReviewCreativeBody } from '../domain/creatives/input.ts';
 import { reviewForSeller } from '../command/creatives/review-creative.ts';
-import { loadDirectory } from '../command/sellers/directory.ts';
-import { addSeller, changeSeller, SellerInput } from '../command/sellers/manage-sellers.ts';
-import type { Seller } from '../domain/sellers/seller-resource.ts';
+import { loadDirectory } from '../command/sellers/load.ts';
+import { addSeller, changeSeller } from '../command/sellers/commands.ts';
+import { SellerInput } from '../domain/sellers/input.ts';
+import type { Seller } from '../domain/sellers/resource.ts';
 import { systemClock } from '../shared/async/clock.ts';
 import { createSnapshotStore } from '../shared/aggregate/snapshots.ts';
 import { omitUndefined } from '../shared/aggregate/omit-undefined.ts';
 import { createLog } from '../app/log.ts';
 import type { OperatorCommand, Tools } from './command.ts';
 import { parsed, parseId, readOptions, ArgumentsError } from './parse-args.ts';
+import { printList } from './print-table.ts';
+import { requireAccount } from './operate-accounts.ts';
 
 const textOf = ({ sellerId, name, channels, retired }: Seller): string =>
   `${sellerId} ${name}${retired ? ' (retired)' : ''}: ${channels.join(', ') || 'all channels'}`;
@@ -43,7 +46,16 @@ export const addSellerCommands = (program: OperatorCommand, tools: Tools): void 
     .command('list')
     .description('Lists the directory, retired sellers too.')
     .action(async () => {
-      for (const seller of await loadDirectory(await installation())) print(seller, textOf(seller));
+      await printList(tools, await loadDirectory(await installation()), {
+        head: ['seller', 'status', 'name', 'channels'],
+        cells: ({ sellerId, name, channels, retired }) => [
+          String(sellerId),
+          retired ? 'retired' : 'open',
+          name,
+          channels.join(', ') || 'all',
+        ],
+        empty: 'The directory has no seller. Add one: exchange sellers add --name NAME',
+      });
     });
 
   sellers
@@ -52,6 +64,7 @@ export const addSellerCommands = (program: OperatorCommand, tools: Tools): void 
     .requiredOption('--name <NAME>', '1 to 200 characters')
     .option('--channels <CHANNEL,...>', 'channels in which it sells')
     .option('--logo-url <URL>', 'https only')
+    .example('--name News --channels display,print')
     .action(async ({ channels = '', ...given }: MemberOptions) => {
       const input = readOptions(SellerInput, membersOf({ ...given, channels }), optionsOfMembers);
       const seller = await addSeller(await writes(), input);
@@ -65,6 +78,7 @@ export const addSellerCommands = (program: OperatorCommand, tools: Tools): void 
     .option('--name <NAME>', '1 to 200 characters')
     .option('--channels <CHANNEL,...>', 'channels in which it sells; empty: all')
     .option('--logo-url <URL>', 'https only')
+    .example('1001 --name Newspapers')
     .action((sellerId: number, given: MemberOptions) =>
       change(sellerId, readOptions(SellerInput.partial(), membersOf(given), optionsOfMembers)),
     );
@@ -77,6 +91,7 @@ export const addSellerCommands = (program: OperatorCommand, tools: Tools): void 
       .command(verb)
       .description(about)
       .argument('<SELLER>', 'id of the seller', parseId)
+      .example('1001')
       .action((sellerId: number) => change(sellerId, { retired }));
   }
 
@@ -105,6 +120,10 @@ const addCreatives = (program: OperatorCommand, { installation, print }: Tools):
       'the revision of the creative that the seller reviewed; required with approved',
       parsed(z.coerce.number().int().min(1), 'It must be the number of a revision.'),
     )
+    .example(
+      '1 cre_0123456789abcdef 1001 --status approved --revision 4',
+      '1 cre_0123456789abcdef 1001 --status rejected --reason "Too loud"',
+    )
     .action(async (customerId: number, creativeId: string, sellerId: number, given: ReviewOptions) => {
       const { status, reason: rejectionReason, revision: expectedRevision } = given;
       if (status === 'approved' && expectedRevision === undefined) {
@@ -117,6 +136,7 @@ const addCreatives = (program: OperatorCommand, { installation, print }: Tools):
         { status, rejectionReason, expectedRevision },
         { status: '--status', rejectionReason: '--reason', expectedRevision: '--revision' },
       );
+      await requireAccount(await installation(), customerId);
       const { store, pool } = await installation();
       const commandId = randomUUID();
       const context = { commandId, customerId, actor: 'operator', requestId: commandId };

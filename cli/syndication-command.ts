@@ -13,20 +13,11 @@ import {
   type SyndicationState,
 } from '../domain/syndication/syndication.ts';
 import { toDomainEvent } from '../shared/aggregate/recorded-domain-event.ts';
-import { workKinds } from '../domain/work-kinds.ts';
+import { findRecordWork, type RecordWork } from '../query/syndication/find-record-work.ts';
 import type { Installation } from '../app/installation.ts';
 import type { OperatorCommand, Tools } from './command.ts';
 import { ArgumentsError } from './parse-args.ts';
-
-interface Waiting {
-  readonly dueAt: string;
-  readonly attempts: number;
-  readonly lost: number;
-  /** A worker processes it until then, and longer while its job lives. */
-  readonly leasedUntil: string | null;
-  readonly lastError: string | null;
-  readonly failedAt: string | null;
-}
+import { relativeTime } from './print-table.ts';
 
 interface HistoryEntry {
   readonly at: string;
@@ -42,7 +33,7 @@ interface Explanation {
   readonly todo?: 'TAKE' | 'DROP';
   readonly atAgent: string;
   readonly agentTask?: { readonly taskId: string; readonly submittedAt: string };
-  readonly waiting?: Waiting;
+  readonly waiting?: RecordWork;
   readonly history: readonly HistoryEntry[];
 }
 
@@ -53,6 +44,7 @@ export const addSyndicationCommand = (program: OperatorCommand, { installation, 
     .command('explain')
     .description("Explains a syndication record: pending work, due time, attempts, and the agent's answers.")
     .argument('<ID>', 'id of the record, as the API shows it')
+    .example('syn_0123456789abcdef0123456789abcdef')
     .action(async (word: string) => {
       const recordId = syndicationIdOf(word);
       if (recordId === undefined) throw new ArgumentsError(`${word} is not the id of a syndication record`);
@@ -62,19 +54,11 @@ export const addSyndicationCommand = (program: OperatorCommand, { installation, 
 };
 
 const explain = async ({ pool, store }: Installation, recordId: string): Promise<Explanation> => {
-  const { rows } = await pool.query<{ customer_id: string; waiting: Waiting | null }>(
-    `select r.customer_id, case when w.key is not null then json_build_object('dueAt', w.due_at,
-       'attempts', w.attempts, 'lost', w.lost, 'leasedUntil', w.leased_until, 'lastError', w.last_error,
-       'failedAt', w.failed_at) end as waiting
-     from syndication_records r
-     left join work_list w on w.kind = $2 and w.customer_id = r.customer_id and w.key = r.id where r.id = $1`,
-    [recordId, workKinds.syndication],
-  );
-  const [row] = rows;
-  if (row === undefined) throw new Error(`there is no syndication record ${shownSyndicationId(recordId)}`);
+  const found = await findRecordWork(pool, recordId);
+  if (found === undefined) throw new Error(`There is no syndication record ${shownSyndicationId(recordId)}.`);
   let state: SyndicationState = initialState;
   const history: HistoryEntry[] = [];
-  for await (const recorded of store.readStream(syndicationStream(Number(row.customer_id), recordId))) {
+  for await (const recorded of store.readStream(syndicationStream(found.customerId, recordId))) {
     const event = toDomainEvent(recorded, syndicationEvents) as SyndicationEvent;
     state = evolve(state, event);
     const said = saidBy(event);
@@ -94,7 +78,7 @@ const explain = async ({ pool, store }: Installation, recordId: string): Promise
     ...(isWaiting(state) && { todo: state.status === 'DISABLED' ? 'DROP' : 'TAKE' }),
     atAgent: atAgent.is,
     ...(submitted && { agentTask: { taskId: submitted.taskId, submittedAt: submitted.submittedAt } }),
-    ...(row.waiting !== null && { waiting: row.waiting }),
+    ...(found.work !== null && { waiting: found.work }),
     history,
   };
 };
@@ -140,6 +124,8 @@ const textOf = (explanation: Explanation): string => {
   return lines.join('\n');
 };
 
-const waitingText = ({ dueAt, attempts, lost, leasedUntil, lastError, failedAt }: Waiting): string =>
-  `${leasedUntil === null ? `due at ${dueAt}` : `a worker processes it; it is offered again at ${leasedUntil}`}; failed tries ${attempts}, lost jobs ${lost}` +
-  (lastError === null ? '' : `; last error (${failedAt}): ${lastError}`);
+const waitingText = ({ dueAt, attempts, lost, leasedUntil, lastError, failedAt }: RecordWork): string =>
+  `${leasedUntil === null ? `due ${relativeTime(dueAt)}` : `a worker processes it; it is offered again ${relativeTime(leasedUntil)}`}; failed tries ${attempts}, lost jobs ${lost}` +
+  (lastError === null
+    ? ''
+    : `; last error${failedAt === null ? '' : ` (${relativeTime(failedAt)})`}: ${lastError}`);

@@ -42,10 +42,16 @@ export const fixed = <S extends z.ZodType, R extends z.ZodType = S, I = undefine
   shown: S,
   { recorded, initial }: { readonly recorded?: R; readonly initial?: I } = {},
 ) => field('fixed', shown, (recorded ?? shown) as R, initial as I);
-export const changeable = <S extends z.ZodType, I extends z.output<S> | undefined = undefined>(
+/** @param recorded the form in events, if it differs */
+export const changeable = <
+  S extends z.ZodType,
+  I extends z.output<S> | undefined = undefined,
+  R extends z.ZodType = S,
+>(
   shown: S,
   initial?: I,
-) => field('changeable', shown, shown, initial as I);
+  recorded?: R,
+) => field('changeable', shown, (recorded ?? shown) as R, initial as I);
 
 type OptionalUse = 'found' | 'clearable';
 type RecordedUse = Exclude<Use, 'derived'>;
@@ -109,6 +115,9 @@ export const createInput = <F extends Fields, I extends Inputs<F>>(fields: F, in
       InputOf<F, I, M>
     >;
   };
+
+/** The members of an event that replaces all that the buyer set; absent ones have their defaults. */
+export const definitionShape = <F extends Fields>(fields: F) => createInput(fields, {});
 
 /** The members of an update request; absent ones stay unchanged. */
 export const updateInput = <F extends Fields, I extends Inputs<F>>(fields: F, inputs: I) =>

@@ -1,5 +1,5 @@
 /**
- * Times that clients send, wherever they send one (docs/limits.md): RFC 3339, `date-time`, from 1970 to 9999 in UTC.
+ * Times that clients send, wherever they send one (docs/guides/requests.md): RFC 3339, `date-time`, from 1970 to 9999 in UTC.
  * Read by hand: for a batch of 10,000 events a regular expression takes as long as all other checks together.
  */
 

@@ -6,7 +6,7 @@ import { readRfc3339 } from './rfc3339.ts';
 /** ISO 8601 in UTC with milliseconds. */
 export const Timestamp = z.iso.datetime({ precision: 3 });
 
-/** Text of `min` to `max` code points, not trimmed (decisions.md 1.1, row 19). */
+/** Text of `min` to `max` code points, not trimmed. */
 export const boundedText = (min: number, max: number) => z.string().min(min).max(max);
 
 /** Keeps the first of equal items. */
@@ -42,6 +42,15 @@ export const readText = <Value extends number | object>(
       return z.NEVER;
     })
     .meta({ type: 'string', ...shown });
+
+/** A credential for another system: text that fits in a header. */
+export const foreignCredential = (text = z.string()) =>
+  text
+    .regex(/^[\u0021-\u007e]{1,4096}$/, 'must be 1 to 4096 visible ASCII characters without spaces')
+    .meta({ writeOnly: true });
+
+/** True for a complete http or https URL. The URL parser alone also accepts `https:example.com`. */
+export const isHttpUrl = (text: string): boolean => /^https?:\/\/[^/\\]/i.test(text) && URL.canParse(text);
 
 /** A moment (`rfc3339.ts`), as milliseconds since the epoch. */
 export const instant = () => readText(readRfc3339, { format: 'date-time' });

@@ -4,11 +4,12 @@ import { code, createTenantTable } from './schema.ts';
 const SCOPES = ['exchange:read', 'exchange:write', 'exchange:admin', 'exchange:review'];
 
 /**
- * Not read models: events never contain a secret or its hash, so each row is written before its event.
+ * `accounts` and `users` follow the events. `api_keys` is not a read model: no event contains a secret or its hash, so a
+ * row is written before its event.
  *
- * - `accounts.access_revision`: the revision of the account event that set `disabled_at`; -1 before the first.
+ * - `accounts.access_revision`: the revision of the account event that set `disabled_at`; 0 before the first.
  * - `api_keys.announced`: the key's event is in the stream. A key is not valid before.
- * - `api_keys.sealed_secret` lets the issuer of a key repeat the request (docs/access.md). It is encrypted under the
+ * - `api_keys.sealed_secret` lets the issuer of a key repeat the request (docs/design/access.md). It is encrypted under the
  *   issuing credential's secret, which is not stored, and deleted after a day.
  */
 export const accounts = {
@@ -22,7 +23,7 @@ export const accounts = {
     await createTenantTable(knex, 'accounts', (table) => {
       table.text('name').notNullable();
       table.timestamp('disabled_at');
-      table.bigInteger('access_revision').notNullable().defaultTo(-1);
+      table.bigInteger('access_revision').notNullable().defaultTo(0);
       table.integer('seller_id');
       table.primary(['customer_id']);
     });

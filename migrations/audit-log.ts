@@ -110,7 +110,7 @@ const createAttempts = async (knex: Knex): Promise<void> => {
  * - `audit_campaigns`: finds an entry by campaign: a creative can be in several.
  * - `audit_causes`: further requests that caused an event, in addition to its correlation id. `occurred_at`: the time
  *   of the event, which finds its entry. `causation_id`: the command of that other request.
- * - `audit_attempts`: refused requests. They cause no event and are kept for some weeks (docs/history.md).
+ * - `audit_attempts`: refused requests. They cause no event and are kept for some weeks (docs/design/causes.md).
  *
  * Each filter has an index that continues in the order of the answer.
  */

@@ -2,7 +2,7 @@ import type { Knex } from 'knex';
 import { code, createTenantTable } from './schema.ts';
 
 /**
- * See docs/conversions.md.
+ * See docs/design/conversions.md.
  *
  * - `conversion_segments`: fingerprints of consecutive events of a source's stream, 16 bytes an item and a command.
  *   They have no index and are not compressed: a process reads all of them when it first uses the source.

@@ -2,7 +2,7 @@ import type { Knex } from 'knex';
 import { code } from './schema.ts';
 
 /**
- * The hash chain over the log (docs/records/0009-log-chain.md, docs/operations.md). A follower stores a checkpoint of
+ * The hash chain over the log (docs/design/records/0009-log-chain.md, docs/operate/log-seals.md). A follower stores a checkpoint of
  * the chain after a number of events. Kept as long as the log: some 9 bytes an event.
  *
  * - `chain`: from 1. Moving the log to another store starts a new chain, because positions differ there.

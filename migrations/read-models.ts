@@ -7,7 +7,7 @@ import { code, createTenantTable } from './schema.ts';
  *   row that is updated many times a second: free space in its page keeps updates out of the index.
  * - `projection_checkpoints.whole_at`: the end of the log when the read model was last emptied. Until the checkpoint
  *   reaches it, rows may show old states: a disabled account may look open.
- * - `read_model_copies`: read models that are being rebuilt (docs/records/0007-online-rebuild.md), at most one row
+ * - `read_model_copies`: read models that are being rebuilt (docs/design/records/0007-online-rebuild.md), at most one row
  *   for each. A copy has its own schema. A row here says that the schema is complete, and `made_with` names the
  *   program and schema that made it: others may derive other rows from the same events.
  */

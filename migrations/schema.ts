@@ -36,7 +36,7 @@ export const createTenantTable = async (
 
 /**
  * Second line of defence between accounts: for any query, the role of requests sees only the rows of the account that
- * its transaction is bound to, and none if it is bound to none (docs/access.md).
+ * its transaction is bound to, and none if it is bound to none (docs/design/isolation.md).
  */
 const isolate = async (knex: Knex, table: string): Promise<void> => {
   await knex.raw(`alter table ${table} enable row level security`);

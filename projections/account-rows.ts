@@ -24,8 +24,7 @@ export const writeOpened = async (client: Client, accounts: readonly OpenedRow[]
            from unnest($1::bigint[], $2::text[], $3::int[]) as opened(customer_id, name, seller_id)
            order by customer_id
            on conflict (customer_id) do update
-             set access_revision = greatest(a.access_revision, 0), seller_id = coalesce(a.seller_id, excluded.seller_id)
-             where a.access_revision < 0 or a.seller_id is null and excluded.seller_id is not null`,
+             set seller_id = excluded.seller_id where a.seller_id is null and excluded.seller_id is not null`,
     values: [
       accounts.map(({ customerId }) => customerId),
       accounts.map(({ name }) => name),

@@ -1,8 +1,7 @@
 import type { ClientBase } from 'pg';
 import { z } from 'zod';
-import { agentEvents } from '../domain/agents/agent-events.ts';
-import type { Agent } from '../domain/agents/agent-resource.ts';
-import { AGENT, evolve, initialState, type AgentState } from '../domain/agents/agent.ts';
+import type { Agent } from '../domain/agents/resource.ts';
+import { agentFold, type AgentState } from '../domain/agents/agent.ts';
 import { workKinds } from '../domain/work-kinds.ts';
 import { byStream } from './engine/fold-streams.ts';
 import type { RecordedEvent } from '../shared/event-store/event-store.ts';
@@ -11,11 +10,8 @@ import type { Projection } from './engine/projection.ts';
 import { applyFolded, UUID_STREAM, type FoldedTable } from './folded-rows.ts';
 
 const table: FoldedTable<AgentState, Agent> = {
+  ...agentFold,
   table: 'adcp_agents',
-  category: AGENT,
-  events: agentEvents,
-  initialState,
-  evolve,
   live: (state) => (state.status === 'NONE' ? undefined : state),
   place: ({ customerId, agentId }) => ({ customerId, id: agentId }),
   columns: [
@@ -28,7 +24,7 @@ const table: FoldedTable<AgentState, Agent> = {
 /** The read model of agents, and the schedule of checks of unreachable ones. */
 export const agentsProjection: Projection = {
   name: 'agents',
-  categories: [AGENT],
+  categories: [table.category],
   tables: [table.table],
   work: [workKinds.agentCheck],
   apply: async (client, events) => {

@@ -1,15 +1,10 @@
-import { assetEvents } from '../domain/assets/asset-events.ts';
-import { ASSET, evolve, initialState, type Asset, type AssetState } from '../domain/assets/asset.ts';
-import { keptCounts, type Projection } from './engine/projection.ts';
-import { applyFolded, type FoldedTable } from './folded-rows.ts';
-import { addCounts, countedBy, type CountTable } from './kept-counts.ts';
+import { assetFold } from '../domain/assets/asset.ts';
+import { foldedReadModel } from './folded-read-model.ts';
 
-const table: FoldedTable<AssetState, Asset> = {
+const readModel = foldedReadModel({
+  ...assetFold,
+  name: 'assets',
   table: 'assets',
-  category: ASSET,
-  events: assetEvents,
-  initialState,
-  evolve,
   live: (state) => (state.status === 'NONE' ? undefined : state),
   place: ({ customerId, assetId }) => ({ customerId, id: assetId }),
   columns: [
@@ -21,26 +16,21 @@ const table: FoldedTable<AssetState, Asset> = {
     { name: 'status', type: 'text', value: ({ status }) => status },
     { name: 'created_at', type: 'timestamptz', value: ({ createdAt }) => createdAt },
   ],
-};
+  counts: {
+    table: 'asset_counts',
+    by: ['advertiser_id', 'media_kind', 'source'],
+    counted: (asset) => (asset.status === 'READY' ? [asset] : []),
+  },
+});
 
-const counts: CountTable<Asset> = {
-  table: 'asset_counts',
-  columns: countedBy(table, 'advertiser_id', 'media_kind', 'source'),
-  counted: (asset) => (asset.status === 'READY' ? [asset] : []),
-};
-
-export const assetsProjection: Projection = {
-  name: 'assets',
-  categories: [ASSET],
-  tables: [table.table, counts.table],
+/** The read model behind an advertiser's library of assets. */
+export const assetsProjection = {
+  ...readModel,
   compared: {
+    ...readModel.compared,
     // The sweep deletes the other rows a week after their end (`command/assets/sweep-assets.ts`); one hour of margin.
-    [table.table]: {
+    assets: {
       where: `not (status in ('EXPIRED', 'REMOVED') and expires_at < now() - interval '6 days 23 hours')`,
     },
-    [counts.table]: keptCounts,
-  },
-  apply: async (client, events) => {
-    await addCounts(client, counts, await applyFolded(client, table, events));
   },
 };

@@ -5,7 +5,7 @@ import {
   type AudienceBatch,
   type AudienceEvent,
   type AudienceMembersStored,
-} from '../domain/audiences/audience-events.ts';
+} from '../domain/audiences/events.ts';
 import type { RecordedEvent } from '../shared/event-store/event-store.ts';
 import { int4Array, int8Array, textArray, uuidArray } from '../shared/postgres/binary-array.ts';
 import { decodeEvent } from './engine/decode-event.ts';

@@ -1,37 +1,26 @@
 import type { ClientBase } from 'pg';
-import { audienceEvents, type AudienceEvent } from '../domain/audiences/audience-events.ts';
-import { SIZES_KEPT_DAYS } from '../domain/audiences/audience-resource.ts';
-import {
-  AUDIENCE,
-  AUDIENCE_BATCH,
-  evolve,
-  initialState,
-  type AudienceState,
-} from '../domain/audiences/audience.ts';
+import { SIZES_KEPT_DAYS, type Audience } from '../domain/audiences/resource.ts';
+import { AUDIENCE, AUDIENCE_BATCH, audienceFold, type AudienceState } from '../domain/audiences/audience.ts';
 import { TASK, taskEvents, type TaskEvent } from '../domain/tasks/task.ts';
 import { categoryOf, type RecordedEvent } from '../shared/event-store/event-store.ts';
 import { int8Array, textArray, uuidArray } from '../shared/postgres/binary-array.ts';
 import { applyMembers, latestByCustomer, storeParts } from './audience-members.ts';
 import { decodeEvent } from './engine/decode-event.ts';
 import type { Projection } from './engine/projection.ts';
-import { applyToRows, type KeyedResources } from './keyed-resources.ts';
+import { applyFolded, type FoldedTable } from './folded-rows.ts';
+import { syncedResourceColumns } from './synced-resource-columns.ts';
 
-const audiences: KeyedResources<AudienceState, AudienceEvent> = {
-  name: 'audiences',
+const audiences: FoldedTable<AudienceState, Audience> = {
+  ...audienceFold,
   table: 'audiences',
-  category: AUDIENCE,
-  events: audienceEvents,
-  initialState,
-  evolve,
-  identify: (state) => (state.status === 'NONE' ? undefined : { ...state, id: state.audienceId }),
+  live: (state) => (state.status === 'NONE' ? undefined : state),
+  place: ({ customerId, audienceId }) => ({ customerId, id: audienceId }),
+  columns: syncedResourceColumns,
 };
 
-/**
- * Audiences, their members and the tasks of their syncs are one read model: a task is done when these tables contain
- * everything before it in the log.
- */
+/** One read model with the tasks of syncs: a task is done when these tables contain everything before it. */
 export const audiencesProjection: Projection = {
-  name: audiences.name,
+  name: 'audiences',
   categories: [AUDIENCE, AUDIENCE_BATCH, TASK],
   tables: [
     'audiences',
@@ -41,14 +30,14 @@ export const audiencesProjection: Projection = {
     'audience_batches',
     'tasks',
   ],
-  // The purge deletes older rows (`command/audiences/purge-audiences.ts`); one hour of margin.
+  // The purge deletes older rows (`expired-rows.ts`); one hour of margin.
   compared: {
     audience_removals: { where: `removed_at > now() - interval '6 days 23 hours'` },
     audience_sizes: {
       instead: {
         key: ['customer_id', 'audience_id', 'revision'],
-        // Without `superseded_at`: rows older than that column have the time when it was added. Accounts with
-        // erasures are left out: `members` still counts erased members, which a rebuild does not find in the log.
+        // Rows older than the column `superseded_at` have another time in it than a rebuild gives them. A rebuild
+        // does not count erased members, so accounts with erasures are left out.
         select: (table) => `select customer_id, audience_id, revision, members from ${table} s
           where (superseded_at is null or superseded_at > now() - interval '${SIZES_KEPT_DAYS - 1} days')
             and not exists (select from forgettings f where f.customer_id = s.customer_id)`,
@@ -59,7 +48,11 @@ export const audiencesProjection: Projection = {
     const of = (category: string): readonly RecordedEvent[] =>
       events.filter(({ stream }) => categoryOf(stream) === category);
     await storeParts(client, of(AUDIENCE_BATCH));
-    await applyMembers(client, await applyToRows(client, audiences, of(AUDIENCE)));
+    const changes = await applyFolded(client, audiences, of(AUDIENCE));
+    await applyMembers(
+      client,
+      changes.flatMap((change) => change.events),
+    );
     await finishTasks(client, of(TASK));
   },
 };

@@ -1,13 +1,13 @@
-import { catalogEvents, type CatalogEvent } from '../domain/catalogs/catalog-events.ts';
-import { CATALOG, evolve, initialState, type CatalogState } from '../domain/catalogs/catalog.ts';
-import { keyedResources } from './keyed-resources.ts';
+import { catalogFold, type CatalogState } from '../domain/catalogs/catalog.ts';
+import type { Catalog } from '../domain/catalogs/resource.ts';
+import { foldedReadModel } from './folded-read-model.ts';
+import { syncedResourceColumns } from './synced-resource-columns.ts';
 
-export const catalogsProjection = keyedResources<CatalogState, CatalogEvent>({
+export const catalogsProjection = foldedReadModel<CatalogState, Catalog>({
+  ...catalogFold,
   name: 'catalogs',
   table: 'catalogs',
-  category: CATALOG,
-  events: catalogEvents,
-  initialState,
-  evolve,
-  identify: (state) => (state.status === 'NONE' ? undefined : { ...state, id: state.catalogId }),
+  live: (state) => (state.status === 'NONE' ? undefined : state),
+  place: ({ customerId, catalogId }) => ({ customerId, id: catalogId }),
+  columns: syncedResourceColumns,
 });

@@ -52,7 +52,7 @@ export const conversionsProjection: Projection = {
   compared: {
     conversion_segments: { instead: fingerprintsOfDays },
     conversion_commands: { instead: recentCommands },
-    // The purge deletes older rows (`command/conversions/purge-conversions.ts`); one day of margin.
+    // The purge deletes older rows (`expired-rows.ts`); one day of margin.
     conversion_hours: { where: `hour > now() - interval '399 days'`, close: ['value_sum'] },
   },
   apply: async (client, events) => {

@@ -1,4 +1,4 @@
-import { creativeSessionResource } from '../domain/creative-sessions/creative-session-resource.ts';
+import { creativeSessionResource } from '../domain/creative-sessions/resource.ts';
 import { creativeSessionFold } from '../domain/creative-sessions/creative-session.ts';
 import { foldedReadModel } from './folded-read-model.ts';
 

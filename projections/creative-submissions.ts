@@ -1,5 +1,5 @@
 import { CREATIVE } from '../domain/creatives/creative.ts';
-import { creativeEvents, type CreativeEvent } from '../domain/creatives/creative-events.ts';
+import { creativeEvents, type CreativeEvent } from '../domain/creatives/events.ts';
 import type { RecordedEvent } from '../shared/event-store/event-store.ts';
 import { int4Array, int8Array, uuidArray } from '../shared/postgres/binary-array.ts';
 import { decodeEvent } from './engine/decode-event.ts';

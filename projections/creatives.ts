@@ -1,18 +1,14 @@
 import type { ClientBase } from 'pg';
-import { creativeEvents } from '../domain/creatives/creative-events.ts';
-import { assetIdsOf, type Creative } from '../domain/creatives/creative-resource.ts';
-import { CREATIVE, evolve, initialState, type CreativeStateOf } from '../domain/creatives/creative.ts';
+import { assetIdsOf, type Creative } from '../domain/creatives/resource.ts';
+import { CREATIVE, creativeFold, type CreativeStateOf } from '../domain/creatives/creative.ts';
 import { boolArray, int8Array, textArray, uuidArray } from '../shared/postgres/binary-array.ts';
-import { keptCounts, type Projection } from './engine/projection.ts';
+import { nonZeroCounts, type Projection } from './engine/projection.ts';
 import { applyFolded, type FoldedTable, type RowChange } from './folded-rows.ts';
-import { addCounts, countedBy, type CountTable } from './kept-counts.ts';
+import { addCounts, countedBy, type CountTable } from './count-rows.ts';
 
 const table: FoldedTable<CreativeStateOf, Creative> = {
+  ...creativeFold,
   table: 'creatives',
-  category: CREATIVE,
-  events: creativeEvents,
-  initialState,
-  evolve,
   live: (state) => (state.state === 'none' ? undefined : state),
   place: ({ customerId, creativeId }) => ({ customerId, id: creativeId }),
   columns: [
@@ -35,13 +31,13 @@ const counts: CountTable<Creative> = {
 
 /**
  * The data of other streams that a creative's detail shows is joined when it is read. So the order in which events of
- * several streams arrive cannot matter (docs/campaigns.md).
+ * several streams arrive cannot matter (docs/design/campaigns.md).
  */
 export const creativesProjection: Projection = {
   name: 'creatives',
   categories: [CREATIVE],
   tables: [table.table, 'creative_campaigns', 'creative_assets', counts.table],
-  compared: { [counts.table]: keptCounts },
+  compared: { [counts.table]: nonZeroCounts },
   apply: async (client, events) => {
     const changes = await applyFolded(client, table, events);
     await linkCampaigns(

@@ -1,5 +1,5 @@
 import type { ClientBase } from 'pg';
-import { accountEvents, type AccountEvent } from '../domain/accounts/account-events.ts';
+import { accountEvents, type AccountEvent } from '../domain/accounts/events.ts';
 import { accountStream, firstUser } from '../domain/accounts/account.ts';
 import {
   writeAccess,

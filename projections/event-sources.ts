@@ -1,18 +1,13 @@
-import { eventSourceEvents, type EventSourceEvent } from '../domain/event-sources/event-source-events.ts';
-import {
-  EVENT_SOURCE,
-  evolve,
-  initialState,
-  type EventSourceState,
-} from '../domain/event-sources/event-source.ts';
-import { keyedResources } from './keyed-resources.ts';
+import { eventSourceFold, type EventSourceState } from '../domain/event-sources/event-source.ts';
+import type { EventSource } from '../domain/event-sources/resource.ts';
+import { foldedReadModel } from './folded-read-model.ts';
+import { syncedResourceColumns } from './synced-resource-columns.ts';
 
-export const eventSourcesProjection = keyedResources<EventSourceState, EventSourceEvent>({
+export const eventSourcesProjection = foldedReadModel<EventSourceState, EventSource>({
+  ...eventSourceFold,
   name: 'event-sources',
   table: 'event_sources',
-  category: EVENT_SOURCE,
-  events: eventSourceEvents,
-  initialState,
-  evolve,
-  identify: (state) => (state.status === 'NONE' ? undefined : { ...state, id: state.sourceId }),
+  live: (state) => (state.status === 'NONE' ? undefined : state),
+  place: ({ customerId, sourceId }) => ({ customerId, id: sourceId }),
+  columns: syncedResourceColumns,
 });

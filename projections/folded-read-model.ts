@@ -1,6 +1,6 @@
-import { keptCounts, type Projection } from './engine/projection.ts';
+import { nonZeroCounts, type Projection } from './engine/projection.ts';
 import { applyFolded, type FoldedTable } from './folded-rows.ts';
-import { addCounts, countedBy, type CountTable } from './kept-counts.ts';
+import { addCounts, countedBy, type CountTable } from './count-rows.ts';
 
 interface FoldedReadModel<State, Live extends State & { readonly customerId: number }> extends FoldedTable<
   State,
@@ -25,7 +25,7 @@ export const foldedReadModel = <State, Live extends State & { readonly customerI
     name,
     categories: [table.category],
     tables: [table.table, ...(counts === undefined ? [] : [counts.table])],
-    ...(counts && { compared: { [counts.table]: keptCounts } }),
+    ...(counts && { compared: { [counts.table]: nonZeroCounts } }),
     apply: async (client, events) => {
       const changes = await applyFolded(client, table, events);
       if (counts !== undefined) await addCounts(client, counts, changes);

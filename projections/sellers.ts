@@ -3,7 +3,7 @@ import { CAMPAIGN } from '../domain/campaigns/campaign.ts';
 import { CREATIVE } from '../domain/creatives/creative.ts';
 import { isSubmissionOccasion } from '../domain/creatives/submission-occasion.ts';
 import { SELLERS } from '../domain/sellers/seller-directory.ts';
-import { sellerEvents, type SellerEvent } from '../domain/sellers/seller-events.ts';
+import { sellerEvents, type SellerEvent } from '../domain/sellers/events.ts';
 import { workKinds } from '../domain/work-kinds.ts';
 import { categoryOf, type RecordedEvent } from '../shared/event-store/event-store.ts';
 import { int4Array, int8Array, textArray } from '../shared/postgres/binary-array.ts';

@@ -17,9 +17,9 @@ import { categoryOf, type RecordedEvent } from '../shared/event-store/event-stor
 import { resourceIdOf } from '../shared/aggregate/ids.ts';
 import { boolArray, int8Array, uuidArray } from '../shared/postgres/binary-array.ts';
 import { askFor, takeOff, type Ask } from '../shared/work-list/ask-for.ts';
-import { keptCounts, type Projection } from './engine/projection.ts';
+import { nonZeroCounts, type Projection } from './engine/projection.ts';
 import { applyFolded, UUID_STREAM, type FoldedTable, type RowChange } from './folded-rows.ts';
-import { addCounts, countedBy, type CountTable } from './kept-counts.ts';
+import { addCounts, countedBy, type CountTable } from './count-rows.ts';
 
 const RESOURCES: Readonly<Record<ResourceType, string>> = {
   AUDIENCE,
@@ -78,7 +78,7 @@ export const syndicationProjection: Projection = {
   categories: [SYNDICATION, 'advertiser', ...Object.values(RESOURCES)],
   tables: [table.table, counts.table],
   work: [workKinds.syndication],
-  compared: { [counts.table]: keptCounts },
+  compared: { [counts.table]: nonZeroCounts },
   apply: async (client, events) => {
     for (const some of cutBeforeSwitchOns(events)) await applySome(client, some);
   },

@@ -10,8 +10,7 @@ import { isoTimestamp } from '../../shared/async/clock.ts';
 import type { CommandContext } from '../../shared/aggregate/command-context.ts';
 import { AlreadyDoneError, type ApiError } from '../../shared/http/errors.ts';
 import { derivedId } from '../../shared/aggregate/ids.ts';
-import { accountRefused } from './account-refusals.ts';
-import { loadAccount, runOnAccount, type AccountWrites } from './account-writes.ts';
+import { accountRefused, loadAccount, runOnAccount, type AccountWrites } from './load.ts';
 import {
   announceKeyRow,
   deleteKeyRow,

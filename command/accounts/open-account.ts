@@ -3,7 +3,7 @@ import { firstUser } from '../../domain/accounts/account.ts';
 import { scopesOfRole } from '../../domain/accounts/access.ts';
 import { generateApiKey } from '../../shared/secrets/api-key.ts';
 import { isoTimestamp } from '../../shared/async/clock.ts';
-import { runOnAccount, type AccountRows, type InstallationWrites } from './account-writes.ts';
+import { runOnAccount, type AccountRows, type InstallationWrites } from './load.ts';
 
 export interface OpenedAccount {
   readonly customerId: number;
@@ -17,10 +17,10 @@ export interface NewAccount {
 }
 
 /**
- * Opens an account with a first user (an admin or a seller) and that user's first API key. The rows are written
- * before the event, because events contain no hash, and become live after it. A crash before the event leaves
- * inactive rows, which are later deleted (`retire-keys.ts`). After a crash behind the event the credentials read
- * model activates them.
+ * Opens an account with a first user (an admin or a seller) and that user's first API key. The key's row
+ * is written before the event, because events contain no hash, and becomes live after it. A crash before the event
+ * leaves an inactive row, which is later deleted (`retire-keys.ts`). After a crash behind the event the credentials
+ * read model writes the other rows and activates the key.
  */
 export const openAccount = async (
   {
@@ -38,24 +38,9 @@ export const openAccount = async (
   const keyName = 'First key';
   const now = isoTimestamp(clock.now());
   await pool.query(
-    `with account as (insert into accounts (customer_id, name, seller_id) values ($1, $2, $10)),
-       first as (insert into users (customer_id, user_id, name, role) values ($1, $3, $11, $12))
-     insert into api_keys (customer_id, user_id, key_id, secret_hash, name, masked_key, scopes, created_at)
-     values ($1, $3, $4, $5, $6, $7, $8, $9)`,
-    [
-      customerId,
-      name,
-      user.userId,
-      keyId,
-      secretHash,
-      keyName,
-      maskedKey,
-      scopesOfRole(user.role),
-      now,
-      sellerId,
-      user.name,
-      user.role,
-    ],
+    `insert into api_keys (customer_id, user_id, key_id, secret_hash, name, masked_key, scopes, created_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    [customerId, user.userId, keyId, secretHash, keyName, maskedKey, scopesOfRole(user.role), now],
   );
   const commandId = randomUUID();
   const firstKey = { keyId, name: keyName, maskedKey };
@@ -68,6 +53,7 @@ export const openAccount = async (
     throw new Error(`account ${customerId} exists already: the id sequence is behind the log`);
   // Separate statements: the read model may lock the same two rows in another order.
   await rows.writeOpened([{ customerId, name, sellerId }]);
+  await rows.writeUsers([{ customerId, ...user }]);
   await pool.query('update api_keys set announced = true where customer_id = $1 and key_id = $2', [
     customerId,
     keyId,

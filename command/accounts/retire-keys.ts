@@ -4,7 +4,7 @@ import { isoTimestamp } from '../../shared/async/clock.ts';
 import { REPLAY_HOURS } from '../../shared/idempotency/claim.ts';
 import type { Purgeable } from '../../shared/async/purge-regularly.ts';
 import { createSweep } from '../../shared/work-list/sweep.ts';
-import { loadAccount, runOnAccount, type InstallationWrites } from './account-writes.ts';
+import { loadAccount, runOnAccount, type InstallationWrites } from './load.ts';
 
 /** Abandoned idempotency keys are kept this long, so a repeat may complete the command until then. */
 const UNANNOUNCED_HOURS = 2 * REPLAY_HOURS;
@@ -28,9 +28,9 @@ const ended = `${endedAt} <= now() - interval '${ENDED_KEYS_DAYS} days'
 const unannounced = `created_at <= now() - interval '${UNANNOUNCED_HOURS} hours' and not announced`;
 
 /**
- * Deletes the rows of keys that ended 90 days ago, and of keys that were not announced within two days, with their
- * account when it was not opened either. The stream decides: a key that it contains is activated instead. A revoked
- * key that it still counts is revoked there first, or it would count against the limit forever.
+ * Deletes the rows of keys that ended 90 days ago, and of keys that were not announced within two days. The stream
+ * decides: a key that it contains is activated instead. A revoked key that it still counts is revoked there first, or it
+ * would count against the limit forever.
  */
 export const createRetiredKeys = (writes: InstallationWrites): Purgeable =>
   createSweep<DueKey>({
@@ -94,12 +94,4 @@ const retire = async (
     `delete from api_keys where customer_id = $1 and key_id = any($2::text[]) and ((${ended}) or (${unannounced}))`,
     [customerId, rows.map(({ keyId }) => keyId)],
   );
-  if (state.status === 'NONE') await forgetUnopened(pool, customerId);
 };
-
-const forgetUnopened = (pool: InstallationWrites['pool'], customerId: number) =>
-  pool.query(
-    `with account as (delete from accounts where customer_id = $1 and access_revision < 0 returning customer_id)
-     delete from users u using account a where u.customer_id = a.customer_id`,
-    [customerId],
-  );

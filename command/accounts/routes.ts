@@ -1,34 +1,16 @@
 import { z } from 'zod';
-import { Role, Scope } from '../../domain/accounts/access.ts';
-import { NewApiKeyResource } from '../../domain/accounts/account-resource.ts';
-import { instant } from '../../domain/values.ts';
-import { isoTimestamp } from '../../shared/async/clock.ts';
+import { Role } from '../../domain/accounts/access.ts';
+import { CreateApiKeyBody } from '../../domain/accounts/input.ts';
+import { NewApiKeyResource } from '../../domain/accounts/resource.ts';
 import type { CommandContext } from '../../shared/aggregate/command-context.ts';
 import { route, type RequestContext, type Route } from '../../shared/http/route.ts';
-import { boundedText } from '../../shared/http/schemas.ts';
-import type { AccountWrites } from './account-writes.ts';
+import { boundedText } from '../../domain/values.ts';
+import type { AccountWrites } from './load.ts';
 import { issueApiKey } from './issue-api-key.ts';
-import { revokeApiKey } from './revoke-api-key.ts';
+import { revokeApiKey } from './commands.ts';
 
 const path = '/api/v2/buyer/api-keys';
-const tag = 'API keys';
-
-const CreateApiKeyBody = z
-  .object({
-    name: boundedText(1, 120),
-    scopes: z
-      .array(Scope)
-      .min(1)
-      .max(30)
-      .overwrite((scopes) => [...new Set(scopes)])
-      .optional()
-      .meta({ description: "Default: all that the user's role allows." }),
-    expiresAt: instant()
-      .transform(isoTimestamp)
-      .optional()
-      .meta({ description: 'The key is refused from then on. Default: never.' }),
-  })
-  .meta({ id: 'CreateApiKey' });
+const write = { tag: 'API keys', access: 'exchange:admin' } as const;
 
 export const accountWriteRoutes = (writes: AccountWrites): readonly Route[] => [
   createRoute(writes),
@@ -37,13 +19,12 @@ export const accountWriteRoutes = (writes: AccountWrites): readonly Route[] => [
 
 const createRoute = (writes: AccountWrites): Route =>
   route({
+    ...write,
     method: 'post',
     path,
     operationId: 'createApiKey',
     summary:
       'Issue an API key, at most 100 active ones in the account. The key is shown only in this answer.',
-    tag,
-    access: 'exchange:admin',
     body: CreateApiKeyBody,
     answerIsSecret: true,
     responses: { 201: { description: 'The new key', data: NewApiKeyResource } },
@@ -58,12 +39,11 @@ const createRoute = (writes: AccountWrites): Route =>
 
 const revokeRoute = (writes: AccountWrites): Route =>
   route({
+    ...write,
     method: 'delete',
     path: `${path}/{id}`,
     operationId: 'revokeApiKey',
     summary: 'Revoke an API key: it is refused on its next request. Repeating changes nothing.',
-    tag,
-    access: 'exchange:admin',
     params: z.object({ id: boundedText(1, 100).meta({ description: 'Id of the API key.' }) }),
     responses: { 204: { description: 'Revoked' } },
     handle: async ({ params: { id }, request }) => {

@@ -6,7 +6,7 @@ import { initialMembers } from '../../domain/fields.ts';
 import { omitUndefined } from '../../shared/aggregate/omit-undefined.ts';
 import { derivedId } from '../../shared/aggregate/ids.ts';
 
-/** From what a buyer sends to commands of the domain: defaults (decisions.md E2), ids, the brand that was found. */
+/** From what a buyer sends to commands of the domain: defaults, ids, the brand that was found. */
 
 interface Origin {
   readonly commandId: string;

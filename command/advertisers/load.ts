@@ -32,7 +32,7 @@ export const {
 
 /**
  * An advertiser that accepts changes below it, read from its stream, because a read model may lag.
- * @throws ApiError NOT_FOUND, CONFLICT when it is archived (decisions.md 3)
+ * @throws ApiError NOT_FOUND, CONFLICT when it is archived
  */
 export const writableAdvertiser = async (
   stores: CommandStores,

@@ -22,7 +22,7 @@ const path = '/api/v2/buyer/advertisers';
 const params = z.object({ id: pathIntegerId('advertiser') });
 const write = { tag: 'Advertisers', access: 'exchange:write' } as const;
 
-/** Endpoints 2 and 3 of the specification; archive and restore of decisions.md sections 2 and 3. */
+/** Endpoints 2 and 3 of the specification. */
 export const advertiserWriteRoutes = (writes: AdvertiserWrites): readonly Route[] => [
   createRoute(writes),
   updateRoute(writes),

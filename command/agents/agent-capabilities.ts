@@ -1,4 +1,4 @@
-import type { AgentRegistered, SyncTask } from '../../domain/agents/agent-resource.ts';
+import type { AgentRegistered, SyncTask } from '../../domain/agents/resource.ts';
 
 /** What an agent offers. Holds no other text of the agent. */
 export type AgentCapabilities =

@@ -1,11 +1,10 @@
 import type { AssetState } from '../../domain/assets/asset.ts';
-import { assetIdOfUpload, shownAssetId, type Asset } from '../../domain/assets/asset-resource.ts';
+import { assetIdOfUpload, shownAssetId, type Asset } from '../../domain/assets/resource.ts';
 import type { LoadedStream } from '../../shared/aggregate/load-stream.ts';
-import { isWholeSql } from '../../shared/follow-log/account-mark.ts';
 import { apiErrorOf } from '../../shared/http/api-error-of.ts';
 import { ApiError, KnownHolderError, unavailable } from '../../shared/http/errors.ts';
 import { writableAdvertiser } from '../advertisers/load.ts';
-import { loadAsset, type AssetWrites } from './asset-writes.ts';
+import { loadAsset, type AccountNow, type AssetWrites } from './load.ts';
 import type { UploadGrant } from './upload-token.ts';
 
 export interface AdmittedUpload {
@@ -20,7 +19,7 @@ export interface AdmittedUpload {
 
 /**
  * Verifies an upload token. Every invalid token gets the same answer, so that it does not reveal whether the upload
- * exists (decisions.md E12/E13).
+ * exists.
  * @throws ApiError UNAUTHORIZED
  */
 export const grantOfToken = async (
@@ -66,7 +65,7 @@ export const tellingHolder = async <Result>(
  *   SERVICE_UNAVAILABLE when the account's status is unknown
  */
 export const admitUpload = async (
-  writes: Pick<AssetWrites, 'store' | 'snapshots' | 'pool'>,
+  writes: Pick<AssetWrites, 'store' | 'snapshots' | 'findAccountNow'>,
   grant: UploadGrant,
   isKeyed: boolean,
 ): Promise<AdmittedUpload> => {
@@ -76,7 +75,7 @@ export const admitUpload = async (
   const advertiser = writableAdvertiser(writes, customerId, advertiserId);
   advertiser.catch(() => undefined);
   const [answer, stream] = await Promise.all([
-    askDatabase(writes, customerId),
+    writes.findAccountNow(customerId),
     assetId === undefined ? undefined : loadAsset(writes, customerId, assetId),
   ]);
   requireOpen(answer);
@@ -105,16 +104,16 @@ const definiteRefusal = (error: unknown): ApiError => {
  * that began in time may complete, so the expiry is not checked. @throws ApiError as `admitUpload`
  */
 export const requireStillOpen = async (
-  writes: Pick<AssetWrites, 'store' | 'snapshots' | 'pool'>,
+  writes: Pick<AssetWrites, 'store' | 'snapshots' | 'findAccountNow'>,
   { customerId, advertiserId }: UploadGrant,
 ): Promise<void> => {
   const advertiser = writableAdvertiser(writes, customerId, advertiserId);
   advertiser.catch(() => undefined);
-  requireOpen(await askDatabase(writes, customerId));
+  requireOpen(await writes.findAccountNow(customerId));
   await advertiser;
 };
 
-const requireOpen = ({ isOpen, isKnown }: Answer): void => {
+const requireOpen = ({ isOpen, isKnown }: AccountNow): void => {
   if (!isKnown) {
     throw unavailable('Upload tokens cannot be verified right now. Repeat the request after Retry-After.');
   }
@@ -132,27 +131,3 @@ export const assetIsGone = (): ApiError =>
     code: 'CONFLICT',
     message: 'The reservation has expired, or the asset was deleted. Reserve another upload.',
   });
-
-interface Answer {
-  readonly nowMs: number;
-  readonly isOpen: boolean;
-  readonly isKnown: boolean;
-}
-
-/** Time and account status of the database, which all nodes share. */
-const askDatabase = async ({ pool }: Pick<AssetWrites, 'pool'>, customerId: number): Promise<Answer> => {
-  const { rows } = await pool.query<{ now: Date; isOpen: boolean; isKnown: boolean }>({
-    name: 'upload-admission',
-    text: `select clock_timestamp() as now,
-             exists (select from accounts where customer_id = $1
-                     and disabled_at is null and access_revision >= 0) as "isOpen",
-             ${isWholeSql('credentials')} as "isKnown"`,
-    values: [customerId],
-  });
-  const [row] = rows;
-  return {
-    nowMs: row?.now.getTime() ?? Infinity,
-    isOpen: row?.isOpen === true,
-    isKnown: row?.isKnown === true,
-  };
-};

@@ -12,7 +12,7 @@ export interface InspectedBytes extends MediaFacts {
 
 const TEXT_BYTES_MAX = 8_192;
 
-/** @throws ApiError UNSUPPORTED_MEDIA_TYPE when the bytes contradict the declared type (decisions.md E12/E13) */
+/** @throws ApiError UNSUPPORTED_MEDIA_TYPE when the bytes contradict the declared type */
 export const inspectBytes = async (mimeType: string, source: ByteSource): Promise<InspectedBytes> => {
   const head = await source.readAt(0, HEAD_BYTES);
   const detected = await detectType(head);

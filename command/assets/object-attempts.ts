@@ -1,4 +1,4 @@
-import type { AskDatabase } from './asset-writes.ts';
+import type { AskDatabase } from './load.ts';
 
 /**
  * Objects that may belong to no asset: recorded before an object is written or deleted, removed once the asset's

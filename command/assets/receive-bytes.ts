@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Asset } from '../../domain/assets/asset-resource.ts';
+import type { Asset } from '../../domain/assets/resource.ts';
 import { ApiError } from '../../shared/http/errors.ts';
 import type { IncomingBytes } from '../../shared/http/incoming-bytes.ts';
 import type { Draft } from '../../shared/storage/object-store.ts';

@@ -1,6 +1,6 @@
 export type UploadBytesMax = (mimeType: string) => number;
 
-/** 100 MiB (decisions.md E12/E13). */
+/** 100 MiB. */
 const DEFAULT = 104_857_600;
 const LIMIT = /^(?:([a-z0-9!#$&^_.+-]{1,63}\/(?:\*|[a-z0-9!#$&^_.+-]{1,63}))=)?([1-9]\d{0,9})$/;
 

@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import type { AssetUploaded } from '../../domain/assets/asset-events.ts';
-import { shownAssetId } from '../../domain/assets/asset-resource.ts';
+import type { AssetUploaded } from '../../domain/assets/events.ts';
+import { shownAssetId } from '../../domain/assets/resource.ts';
 import type { AssetRefusal, AssetState } from '../../domain/assets/asset.ts';
 import { isoTimestamp } from '../../shared/async/clock.ts';
 import { failpoint } from '../../shared/async/failpoints.ts';
-import { ApiError } from '../../shared/http/errors.ts';
+import { conflict, type ApiError } from '../../shared/http/errors.ts';
 import type { IncomingBytes } from '../../shared/http/incoming-bytes.ts';
 import { route, type RequestContext, type Route } from '../../shared/http/route.ts';
 import { derivedId } from '../../shared/aggregate/ids.ts';
-import { fingerprintOf } from '../../shared/idempotency/fingerprint.ts';
+import { fingerprintOf } from '../../shared/idempotency/request-fingerprint.ts';
 import { mediaTypeOf } from '../../shared/storage/media-types.ts';
 import { objectKeyOf, type Draft, type ObjectKey } from '../../shared/storage/object-store.ts';
 import {
@@ -21,9 +21,9 @@ import {
   uploadActor,
   type AdmittedUpload,
 } from './admit-upload.ts';
-import { executeOnAsset, type AssetWrites } from './asset-writes.ts';
+import { executeOnAsset, type AssetWrites } from './load.ts';
 import { inspectBytes } from './inspect-bytes.ts';
-import { createObjectAttempts, type ObjectAttempts } from './object-attempts.ts';
+import type { ObjectAttempts } from './object-attempts.ts';
 import { createOpenUploads, type OpenUploads } from './open-uploads.ts';
 import { dropBytes, receiveBytes } from './receive-bytes.ts';
 
@@ -33,29 +33,20 @@ const UploadResult = z
 
 const path = '/api/v2/buyer/assets/uploads/{uploadId}';
 
-export const uploadRoutes = (writes: AssetWrites): readonly Route[] => {
-  const parts = {
-    ...writes,
-    attempts: createObjectAttempts(writes.pool),
-    open: createOpenUploads(writes.uploadsOpenMax),
-  };
+export const uploadRoutes = (writes: AssetWrites, attempts: ObjectAttempts): readonly Route[] => {
+  const uploads = { ...writes, attempts, open: createOpenUploads(writes.uploadsOpenMax) };
   return [
-    uploadRoute(parts, 'put', 'uploadAsset', 'Send the bytes of a reserved asset'),
-    uploadRoute(parts, 'post', 'uploadAssetByPost', 'Send the bytes of a reserved asset by POST'),
+    uploadRoute(uploads, 'put', 'uploadAsset', 'Send the bytes of a reserved asset'),
+    uploadRoute(uploads, 'post', 'uploadAssetByPost', 'Send the bytes of a reserved asset by POST'),
   ];
 };
 
-interface UploadParts extends AssetWrites {
+interface Uploads extends AssetWrites {
   readonly attempts: ObjectAttempts;
   readonly open: OpenUploads;
 }
 
-const uploadRoute = (
-  parts: UploadParts,
-  method: 'put' | 'post',
-  operationId: string,
-  summary: string,
-): Route =>
+const uploadRoute = (uploads: Uploads, method: 'put' | 'post', operationId: string, summary: string): Route =>
   route({
     method,
     path,
@@ -70,11 +61,11 @@ const uploadRoute = (
     }),
     responses: { 200: { description: 'The asset is in the library', data: UploadResult } },
     receive: async ({ params: { uploadId }, query, headers, isKeyed, bytes, clientAddress }) => {
-      const grant = await grantOfToken(parts, uploadId, query.token ?? headers['x-upload-token']);
+      const grant = await grantOfToken(uploads, uploadId, query.token ?? headers['x-upload-token']);
       const holder = { clientAddress, customerId: grant.customerId };
       return tellingHolder(grant, () =>
-        parts.open.run(holder, async () =>
-          receiveUpload(parts, await admitUpload(parts, grant, isKeyed), bytes),
+        uploads.open.run(holder, async () =>
+          receiveUpload(uploads, await admitUpload(uploads, grant, isKeyed), bytes),
         ),
       );
     },
@@ -89,11 +80,11 @@ const uploadRoute = (
       }),
     }),
     discard: async ({ object }) => {
-      if (object !== undefined) await settle(parts, object, false);
+      if (object !== undefined) await settle(uploads, object, false);
     },
     handle: async ({ received, request }) => ({
       status: 200,
-      data: await tellingHolder(received.grant, () => completeUpload(parts, received, request)),
+      data: await tellingHolder(received.grant, () => completeUpload(uploads, received, request)),
     }),
   });
 
@@ -108,11 +99,11 @@ interface ReceivedUpload extends AdmittedUpload {
  * is recorded as an attempt and whose address no client knows.
  */
 const receiveUpload = async (
-  parts: UploadParts,
+  uploads: Uploads,
   admitted: AdmittedUpload,
   incoming: IncomingBytes,
 ): Promise<ReceivedUpload> => {
-  const { objects, attempts } = parts;
+  const { objects, attempts } = uploads;
   const { asset, grant } = admitted;
   if (asset.status === 'READY' || asset.status === 'REMOVED') {
     const again = await receiveBytes(incoming, admitted, dropBytes);
@@ -126,7 +117,7 @@ const receiveUpload = async (
   try {
     const begun = (draft = await objects.begin(object, asset.mimeType));
     const received = await receiveBytes(incoming, admitted, (bytes) => begun.write(bytes));
-    const stillOpen = requireStillOpen(parts, grant);
+    const stillOpen = requireStillOpen(uploads, grant);
     stillOpen.catch(() => undefined);
     const inspected = await begun.inspect((bytes) => inspectBytes(asset.mimeType, bytes));
     await Promise.all([stillOpen, noted]);
@@ -136,24 +127,11 @@ const receiveUpload = async (
     failpoint('upload-after-keep');
     return { ...admitted, upload: { ...received, ...inspected, storageKey: object }, object };
   } finally {
-    if (!isKept) await giveUp(attempts, { draft, noted, object });
+    if (!isKept) {
+      await draft?.discard();
+      await noted.then(() => attempts.end(object)).catch(() => undefined);
+    }
   }
-};
-
-const giveUp = async (
-  attempts: ObjectAttempts,
-  {
-    draft,
-    noted,
-    object,
-  }: {
-    readonly draft: Draft | undefined;
-    readonly noted: Promise<void>;
-    readonly object: ObjectKey;
-  },
-): Promise<void> => {
-  await draft?.discard();
-  await noted.then(() => attempts.end(object)).catch(() => undefined);
 };
 
 /** Every attempt has its own object, so its cleanup never deletes another attempt's bytes. */
@@ -165,7 +143,7 @@ const newObjectKey = (assetId: string, mimeType: string): ObjectKey => {
 };
 
 const completeUpload = async (
-  parts: UploadParts,
+  uploads: Uploads,
   { grant: { customerId, uploadId }, asset: { assetId }, stream, upload, object, refusal }: ReceivedUpload,
   request: RequestContext,
 ): Promise<z.infer<typeof UploadResult>> => {
@@ -175,16 +153,16 @@ const completeUpload = async (
   const commandId = request.isRepeatable ? request.commandId : derivedId(assetId, upload.sha256);
   const actor = uploadActor(uploadId);
   const context = { commandId, customerId, actor, requestId, continues: true, onEvents };
-  const now = isoTimestamp(parts.clock.now());
+  const now = isoTimestamp(uploads.clock.now());
   const command = { type: 'CompleteUpload', now, upload } as const;
   const { isAbandoned } = request;
   // Without stored bytes this run has no event yet. A concurrent change surfaces as an append conflict.
   const known = object === undefined ? undefined : stream;
-  const outcome = await executeOnAsset(parts, assetId, command, { context, isAbandoned, known });
+  const outcome = await executeOnAsset(uploads, assetId, command, { context, isAbandoned, known });
   failpoint('upload-after-event');
   if (object !== undefined) {
     const isOurs = outcome.outcome === 'done' && isAt(outcome.state, object);
-    await settle(parts, object, isOurs);
+    await settle(uploads, object, isOurs);
   }
   if (outcome.outcome === 'refused') throw refused(outcome.refusal);
   return { assetId: shownAssetId(assetId), bytes: upload.bytes };
@@ -194,11 +172,7 @@ const isAt = (state: AssetState, object: ObjectKey): boolean =>
   state.status === 'READY' && state.storageKey === object;
 
 /** Best effort: the sweep settles what remains. */
-const settle = async (
-  { objects, attempts }: UploadParts,
-  object: ObjectKey,
-  isOurs: boolean,
-): Promise<void> => {
+const settle = async ({ objects, attempts }: Uploads, object: ObjectKey, isOurs: boolean): Promise<void> => {
   try {
     if (!isOurs) await objects.remove(object);
     await attempts.end(object);
@@ -207,10 +181,7 @@ const settle = async (
 
 const refused = ({ reason }: AssetRefusal): ApiError => {
   if (reason === 'other-bytes') {
-    return new ApiError({
-      code: 'CONFLICT',
-      message: 'Other bytes were uploaded here before. Reserve another upload for these.',
-    });
+    return conflict('Other bytes were uploaded here before. Reserve another upload for these.');
   }
   return assetIsGone();
 };

@@ -21,7 +21,7 @@ export interface UploadTokens {
 }
 
 /**
- * Upload tokens: `base64url(grant).base64url(HMAC-SHA256)` (decisions.md E12/E13). The first key signs, all keys
+ * Upload tokens: `base64url(grant).base64url(HMAC-SHA256)`. The first key signs, all keys
  * verify.
  */
 export const createUploadTokens = (ask: () => Promise<KeyRing>): UploadTokens => {

@@ -5,7 +5,7 @@ import {
   type AudienceBatch,
   type AudienceMember,
   type MemberUid,
-} from '../../domain/audiences/audience-events.ts';
+} from '../../domain/audiences/events.ts';
 import { audienceBatchStream } from '../../domain/audiences/audience.ts';
 import type { FailedMember } from '../../domain/tasks/task-resource.ts';
 import type { CommandContext } from '../../shared/aggregate/command-context.ts';
@@ -22,18 +22,12 @@ const HASH: IdentifierFormat = {
   pattern: /^[0-9a-fA-F]{64}$/,
   rule: 'must be a SHA-256 hash of 64 hexadecimal digits: hash e-mails and phones before you send them',
 };
-/**
- * No `@`, `+` or space, so neither an e-mail nor an international phone number (E.164) fits. Plain digits are
- * allowed: most customer ids have only digits, and they look like phone numbers.
- */
+/** Neither an e-mail nor an international phone number fits. Plain digits do: most customer ids look like that. */
 const EXTERNAL_ID: IdentifierFormat = {
   pattern: /^[A-Za-z0-9_.:-]{1,128}$/,
   rule: 'must be 1 to 128 letters, digits, "_", ".", ":" or "-"',
 };
-/**
- * Tokens of all types, including base64 and ID5's `*`. No `@`, and not just the 7 to 15 digits of a phone number with
- * any separators: tokens of AdCP's types do not look like that.
- */
+/** Tokens of all types, including base64 and ID5's `*`. Neither an e-mail nor a phone number fits. */
 const UID_VALUE: IdentifierFormat = {
   pattern: /^(?!(?:[^A-Za-z0-9]*[0-9]){7,15}[^A-Za-z0-9]*$)[A-Za-z0-9._~:*+/=-]{1,512}$/,
   rule: 'must be an opaque id of 1 to 512 letters, digits or "._~:*+/=-", not a phone number',
@@ -54,8 +48,7 @@ const UID_TYPES: ReadonlySet<unknown> = new Set([
 ]);
 const UIDS_MAX = 10;
 
-/** Members checked per event-loop iteration. */
-const AT_ONCE = 1_000;
+const MEMBERS_PER_TURN = 1_000;
 
 /** Each member occurs once; a removed member is not added. */
 export interface MemberChanges {
@@ -79,7 +72,7 @@ export const readMembers = async (
       const reason = memberProblem(input, list);
       if (reason === undefined) members.push(memberOf(input as SentMember));
       else failed.push({ list, index, reason });
-      if (index % AT_ONCE === AT_ONCE - 1) await nextTurn();
+      if (index % MEMBERS_PER_TURN === MEMBERS_PER_TURN - 1) await nextTurn();
     }
     return members;
   };
@@ -138,7 +131,6 @@ const uidsProblem = (uids: unknown): string | undefined => {
   return undefined;
 };
 
-/** A member's id is its external id, or else its first hash or uid. */
 const memberOf = ({ externalId, hashedEmail, hashedPhone, uids }: SentMember): AudienceMember => {
   const email = hashedEmail?.toLowerCase() ?? null;
   const phone = hashedPhone?.toLowerCase() ?? null;
@@ -157,21 +149,14 @@ const uidsOf = (uids: NonNullable<SentMember['uids']>): MemberUid[] => {
   return [...new Map(read.sort(([one], [other]) => (one < other ? -1 : 1))).values()];
 };
 
-/** A hash fits wherever the buyer's own ids do. */
 const idOfUid = (uid: MemberUid): string => createHash('sha256').update(uid.join(':')).digest('hex');
 
 /** Per event, in each list. */
 const MEMBERS_IN_EVENT = 1_500;
-/**
- * JSON characters of the added members of one event, the most that 1,500 members without uids need. With as many ids
- * to remove, an event has about 600 kB, encrypted about 850 kB: below the limit of every event store.
- */
+/** JSON characters. With the ids to remove, an encrypted event has at most 850 kB, which every event store accepts. */
 const ADDED_CHARS_IN_EVENT = 420_000;
 
-/**
- * Stores members before another event refers to them. A repeat with the same batch id and members skips the stored
- * parts.
- */
+/** Stores members before another event refers to them. A repeat skips the stored parts. */
 export const storeMembers = async (
   store: EventStore,
   batchId: string,
@@ -196,7 +181,6 @@ export const storeMembers = async (
   return { batchId, parts, added: add.length, removed: remove.length };
 };
 
-/** Deterministic: a repeat continues after the stored parts. */
 const pieces = <Item>(items: readonly Item[], charsOf: (item: Item) => number): readonly Item[][] => {
   const all: Item[][] = [];
   let chars = 0;

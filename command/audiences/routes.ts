@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import { SyncAudiencesBody } from '../../domain/audiences/input.ts';
 import { route, type Route } from '../../shared/http/route.ts';
 import { pathIntegerId } from '../../shared/http/schemas.ts';
 import type { SyncWrites } from '../resource-syncs/sync-resources.ts';
-import { SyncAudiencesBody } from './audience-input.ts';
-import { syncAudiences } from './sync-audiences.ts';
+import { syncAudiences } from './commands.ts';
 
 /** 100,000 members with two hashes and an id; fewer with long uids. */
 const BODY_BYTES_MAX = 32 * 1024 * 1024;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { catalogContentEvents, type CatalogItem } from '../../domain/catalogs/catalog-events.ts';
+import { catalogContentEvents, type CatalogItem } from '../../domain/catalogs/events.ts';
 import { catalogContentStream } from '../../domain/catalogs/catalog.ts';
 import type { CommandContext } from '../../shared/aggregate/command-context.ts';
 import { toDomainEvent, toNewEvents } from '../../shared/aggregate/recorded-domain-event.ts';
@@ -16,10 +16,7 @@ interface Content {
   readonly contentHash: string;
 }
 
-/**
- * Stores catalog items under their hash before another event refers to them. Event ids are derived from the hash, so
- * repeats by any request store the items once.
- */
+/** Stores items before another event refers to them. Event ids are derived from the hash, so repeats store once. */
 export const storeCatalogItems = async (
   store: EventStore,
   content: Content,

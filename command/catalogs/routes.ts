@@ -1,27 +1,13 @@
 import { z } from 'zod';
+import { syncCatalogsBody } from '../../domain/catalogs/input.ts';
+import { SyncCatalogsResult } from '../../domain/catalogs/resource.ts';
 import { route, type Route } from '../../shared/http/route.ts';
-import { pathIntegerId } from '../../shared/http/schemas.ts';
+import { outboundAddress, pathIntegerId } from '../../shared/http/schemas.ts';
 import type { OutboundPolicy } from '../../shared/outbound/outbound-url.ts';
 import type { SyncWrites } from '../resource-syncs/sync-resources.ts';
-import { syncCatalogsBody } from './catalog-input.ts';
-import { syncCatalogs } from './sync-catalogs.ts';
+import { syncCatalogs } from './commands.ts';
 
-/** Enough for inline items of many catalogs. */
 const BODY_BYTES_MAX = 16 * 1024 * 1024;
-
-const SyncCatalogsResult = z
-  .strictObject({
-    catalogs: z.array(
-      z.strictObject({
-        catalog_id: z.string(),
-        action: z.enum(['created', 'updated', 'unchanged', 'deleted', 'failed']),
-        item_count: z.int().optional(),
-        version: z.int().optional(),
-        errors: z.array(z.strictObject({ code: z.string(), message: z.string() })).optional(),
-      }),
-    ),
-  })
-  .meta({ id: 'SyncCatalogsResult' });
 
 export const catalogWriteRoutes = (
   writes: SyncWrites & { readonly outbound: OutboundPolicy },
@@ -34,7 +20,7 @@ export const catalogWriteRoutes = (
     tag: 'Catalogs',
     access: 'exchange:write',
     params: z.object({ id: pathIntegerId('advertiser') }),
-    body: syncCatalogsBody(writes.outbound),
+    body: syncCatalogsBody(outboundAddress(writes.outbound)),
     bodyBytesMax: BODY_BYTES_MAX,
     responses: { 200: { description: 'The result for each', data: SyncCatalogsResult } },
     handle: async ({ params: { id }, body, request }) => ({

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { KeyedDigest } from '../../shared/secrets/keyed-digest.ts';
 
-/** Time to confirm a preview (decisions.md E14). */
+/** Time to confirm a preview. */
 const LIFE_MINUTES = 15;
 /** Time in which the command that used a confirmation may be repeated. */
 const KEPT_DAYS = 3;

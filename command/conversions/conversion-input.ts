@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Health } from '../../domain/conversions/conversion-events.ts';
 import { EventType } from '../../domain/event-sources/event-type.ts';
-import { boundedText } from '../../shared/http/schemas.ts';
+import { boundedText } from '../../domain/values.ts';
 
 const EVENTS_MAX = 10_000;
 

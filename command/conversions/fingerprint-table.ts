@@ -1,4 +1,5 @@
 import type { FingerprintSet, FreshFingerprints } from '../../domain/conversions/decide-batch.ts';
+import { DAYS_KNOWN } from '../../domain/conversions/fingerprint.ts';
 import { createShard, findIn, placeIn } from './fingerprint-shard.ts';
 import { tableHash } from './table-hash.ts';
 import { createShardDirectory } from './shard-directory.ts';
@@ -17,8 +18,6 @@ export interface FingerprintTable extends FingerprintSet {
   sweep(): Generator<void>;
 }
 
-/** Decisions.md E14. Older events are refused without a look at the table. */
-export const DAYS_KNOWN = 90;
 /** The log's clock may be ahead, so future days count as known. */
 const DAYS_AHEAD = 30;
 

@@ -25,7 +25,7 @@ export interface LogCall {
   readonly nowMs: number;
   /**
    * `log`: appends events. `preview`: gives the same answer without logging. `test`: accepts every valid item without
-   * logging or comparing (decisions.md E14, testEventCode).
+   * logging or comparing.
    */
   readonly mode: 'log' | 'preview' | 'test';
   readonly testEventCode?: string | undefined;

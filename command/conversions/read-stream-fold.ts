@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { conversionStream } from '../../domain/conversions/conversion-events.ts';
 import { commandInto, FINGERPRINT_WORDS } from '../../domain/conversions/fingerprint.ts';
 import type { EventStore, RecordedEvent } from '../../shared/event-store/event-store.ts';
-import { DAYS_KNOWN } from './fingerprint-table.ts';
+import { DAYS_KNOWN } from '../../domain/conversions/fingerprint.ts';
 import { loggedData } from './logged-data.ts';
 import { noSegments, type Segment, type Segments } from './segments.ts';
 import { createStreamFold, dayOf, type StreamFold } from './stream-fold.ts';

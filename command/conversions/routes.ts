@@ -7,9 +7,9 @@ import { isoTimestamp, type Clock } from '../../shared/async/clock.ts';
 import { apiErrorOf } from '../../shared/http/api-error-of.ts';
 import type { Principal } from '../../shared/http/principal.ts';
 import { route, type Reply, type RequestContext, type Route } from '../../shared/http/route.ts';
-import { boundedText } from '../../shared/http/schemas.ts';
+import { boundedText } from '../../domain/values.ts';
 import { derivedId, resourceIdOf } from '../../shared/aggregate/ids.ts';
-import { fingerprintOf } from '../../shared/idempotency/fingerprint.ts';
+import { fingerprintOf } from '../../shared/idempotency/request-fingerprint.ts';
 import { RefusedItem } from '../../shared/json/refused-item.ts';
 import { callRefused, confirmationExpired, confirmationOfOther, severalSources } from './call-refusals.ts';
 import { isConfirmationUid, type Confirmation, type Confirmations } from './confirmations.ts';
@@ -31,7 +31,7 @@ export interface SourceOfKey {
 }
 
 const path = '/api/v2/buyer/event-sources/{key}/events';
-/** 10,000 events of about 1.5 kB (decisions.md 1.1, row 11). */
+/** 10,000 events of about 1.5 kB. */
 const BODY_BYTES_MAX = 16 * 1024 * 1024;
 
 interface Input {

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Health } from '../../domain/conversions/conversion-events.ts';
 import type { FingerprintSet } from '../../domain/conversions/decide-batch.ts';
 import type { Position } from '../../shared/event-store/event-store.ts';
-import { DAYS_KNOWN } from './fingerprint-table.ts';
+import { DAYS_KNOWN } from '../../domain/conversions/fingerprint.ts';
 import { catchUp, readStreamFold, type StreamSource } from './read-stream-fold.ts';
 import { createStreamFold, dayOf, type LoggedCall } from './stream-fold.ts';
 

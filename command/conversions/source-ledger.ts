@@ -42,7 +42,7 @@ const ATTEMPTS_MAX = 24;
 const CONFLICT_BACKOFF = { baseMs: 2, capMs: 50 };
 
 /**
- * The core of endpoint 14 (docs/conversions.md). Known fingerprints are a fold of the source's stream, kept in
+ * The core of endpoint 14 (docs/design/conversions.md). Known fingerprints are a fold of the source's stream, kept in
  * memory. A decision is appended at exactly the revision of the fold. If another process has appended meanwhile, the
  * append conflicts: the ledger reads the new events and decides again. So each event is logged once, with any number
  * of processes and crashes, and without reservations.

@@ -1,7 +1,8 @@
 import { typeAt, type Health } from '../../domain/conversions/conversion-events.ts';
 import { commandInto, FINGERPRINT_WORDS, fingerprintsOf } from '../../domain/conversions/fingerprint.ts';
 import type { Position, RecordedEvent } from '../../shared/event-store/event-store.ts';
-import { createFingerprintTable, DAYS_KNOWN, type FingerprintTable } from './fingerprint-table.ts';
+import { DAYS_KNOWN } from '../../domain/conversions/fingerprint.ts';
+import { createFingerprintTable, type FingerprintTable } from './fingerprint-table.ts';
 import { loggedData } from './logged-data.ts';
 import type { Segment } from './segments.ts';
 

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import type { VariantCopy } from '../../domain/creative-sessions/creative-session-resource.ts';
-import { formatLabelOf } from '../../domain/creatives/format-kinds-resource.ts';
-import { findLiveConnection } from '../engines/find-connection.ts';
-import type { ConnectionStores } from '../engines/run-on-connection.ts';
+import type { VariantCopy } from '../../domain/creative-sessions/resource.ts';
+import { formatLabelOf } from '../../domain/creatives/format-kinds.ts';
+import { findLiveConnection } from '../engines/load.ts';
+import type { ConnectionStores } from '../engines/load.ts';
 import type { CreativeBrief, CreativeEngine, CreativeEngines } from './creative-engine.ts';
 
 /** Writes texts by fixed rules, without a model or a network. Equal input gives equal output. */

@@ -1,8 +1,5 @@
 import { z } from 'zod';
-import {
-  VariantCopy,
-  type CreativeSession,
-} from '../../domain/creative-sessions/creative-session-resource.ts';
+import { VariantCopy, type CreativeSession } from '../../domain/creative-sessions/resource.ts';
 import { timeout } from '../../shared/async/timeout.ts';
 import { NotDoneError } from '../../shared/http/errors.ts';
 

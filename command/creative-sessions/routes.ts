@@ -5,23 +5,21 @@ import {
   creativeSessionResource,
   CreativeSessionResource,
   FinalizedSession,
-} from '../../domain/creative-sessions/creative-session-resource.ts';
-import { shownCreativeId } from '../../domain/creatives/creative-resource.ts';
-import { route, type Route } from '../../shared/http/route.ts';
-import { pathTextId } from '../../shared/http/schemas.ts';
-import { evaluateSession, refineVariant } from './change-session.ts';
+} from '../../domain/creative-sessions/resource.ts';
 import {
   EvaluateSessionBody,
   FinalizeSessionBody,
   RefineVariantBody,
   StartCreativeSessionBody,
-} from './creative-session-input.ts';
-import { finalizeSession } from './finalize-session.ts';
-import type { SessionWrites } from './session-writes.ts';
-import { startSession } from './start-session.ts';
+} from '../../domain/creative-sessions/input.ts';
+import { shownCreativeId } from '../../domain/creatives/resource.ts';
+import { route, type Route } from '../../shared/http/route.ts';
+import { pathTextId } from '../../shared/http/schemas.ts';
+import { evaluateSession, finalizeSession, refineVariant, startSession } from './commands.ts';
+import type { SessionWrites } from './load.ts';
 
 const path = '/api/v2/buyer/campaigns/{id}/creative-sessions';
-const tag = 'Creative sessions';
+const write = { tag: 'Creative sessions', access: 'exchange:write' } as const;
 const params = z.object({ id: pathTextId('campaign') });
 const ofSession = z.object({ ...params.shape, sid: pathTextId('creative session') });
 const ofVariant = z.object({ ...ofSession.shape, variantId: pathTextId('variant') });
@@ -35,12 +33,11 @@ export const creativeSessionWriteRoutes = (writes: SessionWrites): readonly Rout
 
 const startRoute = (writes: SessionWrites): Route =>
   route({
+    ...write,
     method: 'post',
     path,
     operationId: 'createCreativeSession',
     summary: 'Start a creative session in a campaign: an engine writes the first variants',
-    tag,
-    access: 'exchange:write',
     params,
     body: StartCreativeSessionBody,
     responses: { 201: { description: 'The new session', data: CreativeSessionResource } },
@@ -52,12 +49,11 @@ const startRoute = (writes: SessionWrites): Route =>
 
 const refineRoute = (writes: SessionWrites): Route =>
   route({
+    ...write,
     method: 'post',
     path: `${path}/{sid}/variants/{variantId}/refine`,
     operationId: 'refineCreativeSessionVariant',
     summary: 'Create another variant from one and your feedback; the new one is selected',
-    tag,
-    access: 'exchange:write',
     params: ofVariant,
     body: RefineVariantBody,
     responses: { 200: { description: 'The session with the new variant', data: CreativeSessionDetail } },
@@ -69,12 +65,11 @@ const refineRoute = (writes: SessionWrites): Route =>
 
 const evaluateRoute = (writes: SessionWrites): Route =>
   route({
+    ...write,
     method: 'post',
     path: `${path}/{sid}/evaluate`,
     operationId: 'evaluateCreativeSession',
     summary: 'Evaluate the variants for a stage; existing evaluations stay as they are',
-    tag,
-    access: 'exchange:write',
     params: ofSession,
     body: EvaluateSessionBody,
     responses: { 200: { description: 'The session with the evaluations', data: CreativeSessionDetail } },
@@ -86,13 +81,12 @@ const evaluateRoute = (writes: SessionWrites): Route =>
 
 const finalizeRoute = (writes: SessionWrites): Route =>
   route({
+    ...write,
     method: 'post',
     path: `${path}/{sid}/finalize`,
     operationId: 'finalizeCreativeSession',
     summary:
       'Finalize a session with an evaluated or selected variant, which becomes a creative of the campaign',
-    tag,
-    access: 'exchange:write',
     params: ofSession,
     body: FinalizeSessionBody,
     responses: { 200: { description: 'The finalized session, and its creative', data: FinalizedSession } },

@@ -1,18 +1,14 @@
 import { z } from 'zod';
 import { campaignIdOf } from '../../domain/campaigns/resource.ts';
-import {
-  creativeResource,
-  CreativeResource,
-  type Creative,
-} from '../../domain/creatives/creative-resource.ts';
+import { creativeResource, CreativeResource, type Creative } from '../../domain/creatives/resource.ts';
 import { route, type RequestContext, type Route } from '../../shared/http/route.ts';
 import { pathTextId } from '../../shared/http/schemas.ts';
 import { detachCreative, updateCreative } from './change-creative.ts';
 import { createInCampaign } from './create-creative.ts';
-import { CreateCreativeBody, UpdateCreativeBody } from './creative-input.ts';
+import { CreateCreativeBody, UpdateCreativeBody } from '../../domain/creatives/input.ts';
 import { findCampaign, findCreative, openCampaign, type CreativeWrites } from './creative-writes.ts';
 import { duplicateCreative } from './duplicate-creative.ts';
-import { creativeDoneBefore } from './run-on-creative.ts';
+import { creativeDoneBefore } from './load.ts';
 import { derivedId } from '../../shared/aggregate/ids.ts';
 
 const path = '/api/v2/buyer/campaigns/{id}/creatives';
@@ -21,7 +17,7 @@ const params = z.object({ id: pathTextId('campaign') });
 const both = z.object({ id: pathTextId('campaign'), cid: pathTextId('creative') });
 const creative = { data: CreativeResource };
 
-/** Creatives of a campaign: endpoint 10 of the specification; decisions.md section 2. */
+/** Creatives of a campaign: endpoint 10 of the specification. */
 export const campaignCreativeWriteRoutes = (writes: CreativeWrites): readonly Route[] => [
   createRoute(writes, `${path}/create`, 'createCampaignCreative', 'Create a creative in a campaign'),
   createRoute(writes, path, 'addCampaignCreative', 'Create a creative in a campaign (alternative path)'),

@@ -1,5 +1,5 @@
 import { shownCampaignId, type Campaign } from '../../domain/campaigns/resource.ts';
-import type { Creative } from '../../domain/creatives/creative-resource.ts';
+import type { Creative } from '../../domain/creatives/resource.ts';
 import type { CreativeCommand, CreativeRefusal, CreativeStateOf } from '../../domain/creatives/creative.ts';
 import { isoTimestamp } from '../../shared/async/clock.ts';
 import type { Outcome } from '../../shared/aggregate/execute-command.ts';
@@ -9,16 +9,10 @@ import { notFound } from '../../shared/http/errors.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
 import { derivedId } from '../../shared/aggregate/ids.ts';
 import { requireAssets } from './require-assets.ts';
-import type { UpdateCreativeBody } from './creative-input.ts';
+import type { UpdateCreativeBody } from '../../domain/creatives/input.ts';
 import { isAdvertiserArchived, openCampaign, type CreativeWrites } from './creative-writes.ts';
 import { findHeldName, holdName, releaseNames } from './hold-names.ts';
-import {
-  creativeDoneBefore,
-  creativeOf,
-  executeOnCreative,
-  loadCreative,
-  runOnCreative,
-} from './run-on-creative.ts';
+import { creativeDoneBefore, creativeOf, executeOnCreative, loadCreative, runOnCreative } from './load.ts';
 
 const TRIES_MAX = 5;
 

@@ -1,8 +1,9 @@
 import type { Campaign } from '../../domain/campaigns/resource.ts';
-import type { Creative } from '../../domain/creatives/creative-resource.ts';
+import { contentFields, type Creative } from '../../domain/creatives/resource.ts';
+import { initialMembers } from '../../domain/fields.ts';
 import { newNames } from '../../domain/creatives/creative-names.ts';
 import type { CreateCreative, CreativeRefusal, CreativeStateOf } from '../../domain/creatives/creative.ts';
-import { formatLabelOf } from '../../domain/creatives/format-kinds-resource.ts';
+import { formatLabelOf } from '../../domain/creatives/format-kinds.ts';
 import { isoTimestamp } from '../../shared/async/clock.ts';
 import type { Outcome } from '../../shared/aggregate/execute-command.ts';
 import { ofRequest } from '../../shared/aggregate/handler-for.ts';
@@ -11,10 +12,10 @@ import type { RequestContext } from '../../shared/http/route.ts';
 import { derivedId } from '../../shared/aggregate/ids.ts';
 import { writableAdvertiser } from '../advertisers/load.ts';
 import { requireAssets } from './require-assets.ts';
-import type { CreateCreativeBody } from './creative-input.ts';
+import type { CreateCreativeBody } from '../../domain/creatives/input.ts';
 import { openCampaign, type CreativeWrites } from './creative-writes.ts';
 import { holdName, releaseNames, type WantedName } from './hold-names.ts';
-import { creativeDoneBefore, creativeOf, executeOnCreative, loadCreative } from './run-on-creative.ts';
+import { creativeDoneBefore, creativeOf, executeOnCreative, loadCreative } from './load.ts';
 
 /**
  * Creates a creative in a campaign: claims its name, then creates it. After a crash in between, a repeat with the
@@ -124,13 +125,7 @@ const create = async (
       source,
       campaignId,
       madeIn,
-      content: omitUndefined({
-        ...content,
-        slots: content.slots ?? [],
-        copy: content.copy ?? {},
-        trackers: content.trackers ?? {},
-        carouselCards: content.carouselCards ?? [],
-      }),
+      content: { ...initialMembers(contentFields), ...omitUndefined(content) },
     }),
     frequencyCaps,
     newCapIds: frequencyCaps.map((_, n) => derivedId(request.commandId, `frequency-cap-${n}`)),

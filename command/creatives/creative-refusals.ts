@@ -1,4 +1,4 @@
-import { shownCreativeId } from '../../domain/creatives/creative-resource.ts';
+import { shownCreativeId } from '../../domain/creatives/resource.ts';
 import type { CreativeRefusal } from '../../domain/creatives/creative.ts';
 import { ApiError, NotDoneError, notFound, staleRevision } from '../../shared/http/errors.ts';
 import { advertiserRefused } from '../advertisers/load.ts';

@@ -1,11 +1,11 @@
 import { campaignIdOf, type Campaign } from '../../domain/campaigns/resource.ts';
 import { isOpen } from '../../domain/campaigns/campaign.ts';
-import { creativeIdOf, type Creative } from '../../domain/creatives/creative-resource.ts';
+import { creativeIdOf, type Creative } from '../../domain/creatives/resource.ts';
 import { notFound } from '../../shared/http/errors.ts';
 import { loadAdvertiser, writableAdvertiser } from '../advertisers/load.ts';
 import { campaignRefused } from '../campaigns/load.ts';
 import { loadCampaign, type CampaignStores } from '../campaigns/load.ts';
-import { loadCreative } from './run-on-creative.ts';
+import { loadCreative } from './load.ts';
 
 export type CreativeWrites = CampaignStores;
 

@@ -1,6 +1,6 @@
 import type { Campaign } from '../../domain/campaigns/resource.ts';
 import { copyNames } from '../../domain/creatives/creative-names.ts';
-import type { Creative } from '../../domain/creatives/creative-resource.ts';
+import type { Creative } from '../../domain/creatives/resource.ts';
 import { contentOf, type CreateCreative } from '../../domain/creatives/creative.ts';
 import { isoTimestamp } from '../../shared/async/clock.ts';
 import { omitUndefined } from '../../shared/aggregate/omit-undefined.ts';
@@ -8,10 +8,10 @@ import type { RequestContext } from '../../shared/http/route.ts';
 import { derivedId } from '../../shared/aggregate/ids.ts';
 import type { CreativeWrites } from './creative-writes.ts';
 import { holdName } from './hold-names.ts';
-import { createCreative, creativeDoneBefore } from './run-on-creative.ts';
+import { createCreative, creativeDoneBefore } from './load.ts';
 
 /**
- * Copies a creative within a campaign under the first free name (decisions.md section 4, Duplicate). The campaign's
+ * Copies a creative within a campaign under the first free name. The campaign's
  * stream of names chooses it, so concurrent copies get different names.
  * @param campaign an open campaign that contains the source
  */

@@ -11,7 +11,7 @@ import { NotDoneError } from '../../shared/http/errors.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
 import type { CampaignStores } from '../campaigns/load.ts';
 import { nameTaken, tooManyCreatives } from './creative-refusals.ts';
-import { loadCreative } from './run-on-creative.ts';
+import { loadCreative } from './load.ts';
 
 const { execute, loadAt } = handlerFor(creativeNamesAggregate);
 

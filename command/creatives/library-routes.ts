@@ -4,7 +4,7 @@ import {
   creativeResource,
   CreativeResource,
   type Creative,
-} from '../../domain/creatives/creative-resource.ts';
+} from '../../domain/creatives/resource.ts';
 import { campaignIdOf } from '../../domain/campaigns/resource.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
 import { route, type RequestContext, type Route } from '../../shared/http/route.ts';
@@ -13,9 +13,13 @@ import { derivedId } from '../../shared/aggregate/ids.ts';
 import { writableAdvertiser } from '../advertisers/load.ts';
 import { archiveCreative, attachCreative, detachCreative, promoteCreative } from './change-creative.ts';
 import { createInLibrary } from './create-creative.ts';
-import { AttachCreativeBody, CreateLibraryCreativeBody, SaveToLibraryBody } from './creative-input.ts';
+import {
+  AttachCreativeBody,
+  CreateLibraryCreativeBody,
+  SaveToLibraryBody,
+} from '../../domain/creatives/input.ts';
 import { findCampaign, findCreative, openCampaign, type CreativeWrites } from './creative-writes.ts';
-import { creativeDoneBefore } from './run-on-creative.ts';
+import { creativeDoneBefore } from './load.ts';
 
 const path = '/api/v2/buyer/advertisers/{id}/creatives';
 const tag = 'Creatives';

@@ -1,6 +1,6 @@
-import { creativeIdOf, shownCreativeId, type Creative } from '../../domain/creatives/creative-resource.ts';
+import { creativeIdOf, shownCreativeId, type Creative } from '../../domain/creatives/resource.ts';
 import type { CreativeCommand } from '../../domain/creatives/creative.ts';
-import { sellerStatuses, type SellerStatus } from '../../domain/creatives/seller-review-resource.ts';
+import { sellerStatuses, type SellerStatus } from '../../domain/creatives/seller-reviews.ts';
 import { isoTimestamp } from '../../shared/async/clock.ts';
 import type { CommandContext } from '../../shared/aggregate/command-context.ts';
 import { ofRequest } from '../../shared/aggregate/handler-for.ts';
@@ -8,11 +8,11 @@ import { ApiError, notFound } from '../../shared/http/errors.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
 import { loadAdvertiser } from '../advertisers/load.ts';
 import type { CampaignStores } from '../campaigns/load.ts';
-import { loadDirectory } from '../sellers/directory.ts';
+import { loadDirectory } from '../sellers/load.ts';
 import { acceptTask } from '../tasks/accept-task.ts';
-import type { ReviewCreativeBody } from './creative-input.ts';
+import type { ReviewCreativeBody } from '../../domain/creatives/input.ts';
 import { findCreative, isAdvertiserArchived } from './creative-writes.ts';
-import { creativeDoneBefore, creativeOf, executeOnCreative, runOnCreative } from './run-on-creative.ts';
+import { creativeDoneBefore, creativeOf, executeOnCreative, runOnCreative } from './load.ts';
 
 /**
  * Submits a creative to sellers of the directory.

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { SellerStatus } from '../../domain/creatives/seller-review-resource.ts';
+import { SellerStatus } from '../../domain/creatives/seller-reviews.ts';
 import { route, type Route } from '../../shared/http/route.ts';
 import { pathIntegerId, pathTextId } from '../../shared/http/schemas.ts';
-import { ReviewCreativeBody, SubmitCreativeBody } from './creative-input.ts';
+import { ReviewCreativeBody, SubmitCreativeBody } from '../../domain/creatives/input.ts';
 import { reviewAsSeller, reviewOwnCreative, submitCreative, type ReviewStores } from './review-creative.ts';
 
 const path = '/api/v2/buyer/creatives/{cid}';

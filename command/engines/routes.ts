@@ -5,29 +5,24 @@ import {
   EngineConnectionResource,
   mappedAdvertisers,
   type EngineConnection,
-} from '../../domain/engines/engine-connection-resource.ts';
+} from '../../domain/engines/resource.ts';
 import type { EngineConnectionCommand } from '../../domain/engines/engine-connection.ts';
-import { creativeEngineOf } from '../../domain/engines/engine-resource.ts';
+import { creativeEngineOf } from '../../domain/engines/creative-engines.ts';
+import { ConnectEngineBody, MapAccountBody } from '../../domain/engines/input.ts';
 import { isoTimestamp } from '../../shared/async/clock.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
 import { route, type RequestContext, type Route } from '../../shared/http/route.ts';
-import {
-  boundedText,
-  foreignCredential,
-  pathIntegerId,
-  pathTextId,
-  queryOffset,
-} from '../../shared/http/schemas.ts';
+import { pathIntegerId, pathTextId, queryOffset } from '../../shared/http/schemas.ts';
 import { derivedId } from '../../shared/aggregate/ids.ts';
 import { ReadModelBehindError } from '../../shared/follow-log/consistent-read.ts';
 import { loadAdvertiser } from '../advertisers/load.ts';
-import { connectEngine, forget, type ConnectionWrites } from './connect-engine.ts';
-import { runOnConnection, slotIdOf } from './run-on-connection.ts';
+import { connectEngine, forget, type ConnectionWrites } from './commands.ts';
+import { runOnConnection, slotIdOf } from './load.ts';
 
 const path = '/api/v2/buyer/creative-engines/{id}/connections';
 const onePath = `${path}/{connectionId}`;
 const accountPath = `${onePath}/accounts/{accountId}`;
-const tag = 'Creatives';
+const write = { tag: 'Creatives', access: 'exchange:write' } as const;
 const id = pathIntegerId('engine');
 const oneParams = z.object({ id, connectionId: pathTextId('connection') });
 const accountParams = z.object({ ...oneParams.shape, accountId: pathTextId('account at the engine') });
@@ -43,7 +38,7 @@ export interface EngineWrites extends ConnectionWrites {
   ) => Promise<ReadonlyMap<number, string>>;
 }
 
-/** Connections to creative engines: endpoint 5 of the specification, and decisions.md section 2. */
+/** Connections to creative engines: endpoint 5 of the specification. */
 export const engineWriteRoutes = (writes: EngineWrites): readonly Route[] => [
   connectRoute(writes),
   disconnectRoute(writes),
@@ -51,29 +46,16 @@ export const engineWriteRoutes = (writes: EngineWrites): readonly Route[] => [
   mapRoute(writes),
 ];
 
-const ConnectBody = z
-  .object({
-    apiKey: foreignCredential(z.string().trim()).meta({
-      writeOnly: true,
-      description: "The buyer's own key for the engine. It is stored encrypted and never shown.",
-    }),
-    connectionId: boundedText(1, 255).optional().meta({
-      description: 'The live connection whose key is replaced. Default: the live one, or a new one.',
-    }),
-  })
-  .meta({ id: 'ConnectCreativeEngine' });
-
 const connectRoute = (writes: EngineWrites): Route =>
   route({
+    ...write,
     method: 'post',
     path,
     operationId: 'connectCreativeEngine',
     summary: "Connect a creative engine with the buyer's own key, or replace the key of the connection",
-    tag,
-    access: 'exchange:write',
     params: z.object({ id }),
     query,
-    body: ConnectBody,
+    body: ConnectEngineBody,
     bodyIsSecret: true,
     responses: {
       200: { description: 'The existing connection, with the new key', ...connection },
@@ -89,12 +71,11 @@ const connectRoute = (writes: EngineWrites): Route =>
 
 const disconnectRoute = (writes: EngineWrites): Route =>
   route({
+    ...write,
     method: 'delete',
     path: onePath,
     operationId: 'disconnectCreativeEngine',
     summary: 'End a connection and delete its key',
-    tag,
-    access: 'exchange:write',
     params: oneParams,
     responses: { 204: { description: 'Ended' } },
     handle: async ({ params, request }) => {
@@ -108,12 +89,11 @@ const disconnectRoute = (writes: EngineWrites): Route =>
 
 const selectRoute = (writes: EngineWrites): Route =>
   route({
+    ...write,
     method: 'post',
     path: `${accountPath}/select`,
     operationId: 'selectCreativeEngineAccount',
     summary: 'Select the account of the engine to work with; repeating changes nothing',
-    tag,
-    access: 'exchange:write',
     params: accountParams,
     query,
     responses: { 200: { description: 'The connection', ...connection } },
@@ -124,21 +104,16 @@ const selectRoute = (writes: EngineWrites): Route =>
     },
   });
 
-const MapBody = z
-  .object({ advertiserId: z.int().min(1).max(2_147_483_647) })
-  .meta({ id: 'MapCreativeEngineAccount' });
-
 const mapRoute = (writes: EngineWrites): Route =>
   route({
+    ...write,
     method: 'post',
     path: `${accountPath}/advertiser`,
     operationId: 'mapCreativeEngineAccount',
     summary: 'Assign an account of the engine to an advertiser, replacing the previous assignment',
-    tag,
-    access: 'exchange:write',
     params: accountParams,
     query,
-    body: MapBody,
+    body: MapAccountBody,
     responses: { 201: { description: 'The connection', ...connection } },
     handle: async ({ params, query: offsets, body: { advertiserId }, request }) => {
       const { customerId } = request.principal;
@@ -162,7 +137,6 @@ const knownEngine = (engineId: number): number => {
   return engineId;
 };
 
-/** @throws ApiError NOT_FOUND */
 const onConnection = ({ clock }: ConnectionWrites, params: z.output<typeof oneParams>) => {
   const connectionId = connectionIdOf(params.connectionId);
   if (connectionId === undefined) throw notFound('connection');

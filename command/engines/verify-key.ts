@@ -1,6 +1,6 @@
 import { abortable } from '../../shared/async/abortable.ts';
-import { ApiError, NotDoneError } from '../../shared/http/errors.ts';
-import type { EngineAccount } from '../../domain/engines/engine-connection-events.ts';
+import { invalid, NotDoneError, type ApiError } from '../../shared/http/errors.ts';
+import type { EngineAccount } from '../../domain/engines/resource.ts';
 
 export type KeyVerdict =
   | { readonly outcome: 'accepted'; readonly accounts: readonly EngineAccount[] }
@@ -9,11 +9,7 @@ export type KeyVerdict =
 /** May throw any error; its text is never shown. @param signal aborted when the caller no longer waits */
 export type AskEngine = (apiKey: string, signal: AbortSignal) => Promise<KeyVerdict>;
 
-/**
- * Returns the accounts of a key.
- * @throws ApiError VALIDATION_ERROR when the engine refuses the key; SERVICE_UNAVAILABLE without an answer in time.
- *   Neither message contains the key.
- */
+/** @throws ApiError VALIDATION_ERROR (the engine refuses the key), SERVICE_UNAVAILABLE (no answer in time) */
 export type VerifyKey = (engineId: number, apiKey: string) => Promise<readonly EngineAccount[]>;
 
 interface Verifiers {
@@ -22,7 +18,7 @@ interface Verifiers {
   readonly timeoutMs: number;
 }
 
-/** This many fit into one event with ids and names of any length. */
+/** Within these limits, all accounts fit into one event. */
 const ACCOUNTS_MAX = 500;
 const ID_CHARS_MAX = 100;
 const NAME_CHARS_MAX = 200;
@@ -52,7 +48,7 @@ const askWithin = async (
   return abortable(asked(), signal).catch(() => undefined);
 };
 
-/** Without duplicates, in the engine's order. Accounts with an id that cannot be stored are left out. */
+/** Leaves out duplicates, and accounts with an id that cannot be stored. */
 const knownAccounts = (accounts: readonly EngineAccount[]): readonly EngineAccount[] => {
   const known = new Map<string, EngineAccount>();
   for (const { id, name } of accounts) {
@@ -68,8 +64,4 @@ const storable = (text: string): string =>
   Array.from(text.toWellFormed().replaceAll('\0', '')).slice(0, NAME_CHARS_MAX).join('');
 
 const refusedKey = (): ApiError =>
-  new ApiError({
-    code: 'VALIDATION_ERROR',
-    message: 'apiKey: The engine refuses this key. Give the key that the engine has issued to you.',
-    field: 'apiKey',
-  });
+  invalid('apiKey: The engine refuses this key. Give the key that the engine has issued to you.', 'apiKey');

@@ -1,22 +1,10 @@
 import { z } from 'zod';
+import { SyncEventSourcesBody } from '../../domain/event-sources/input.ts';
+import { SyncEventSourcesResult } from '../../domain/event-sources/resource.ts';
 import { route, type Route } from '../../shared/http/route.ts';
 import { pathIntegerId } from '../../shared/http/schemas.ts';
 import type { SyncWrites } from '../resource-syncs/sync-resources.ts';
-import { SyncEventSourcesBody } from './event-source-input.ts';
-import { syncEventSources } from './sync-event-sources.ts';
-
-const SyncEventSourcesResult = z
-  .strictObject({
-    event_sources: z.array(
-      z.strictObject({
-        event_source_id: z.string(),
-        action: z.enum(['created', 'updated', 'unchanged', 'deleted', 'failed']),
-        error: z.string().optional().meta({ description: 'For a failed source: what to change.' }),
-        setup: z.strictObject({ snippet_type: z.enum(['server_only']), instructions: z.string() }).optional(),
-      }),
-    ),
-  })
-  .meta({ id: 'SyncEventSourcesResult' });
+import { syncEventSources } from './commands.ts';
 
 export const eventSourceWriteRoutes = (writes: SyncWrites): readonly Route[] => [
   route({

@@ -16,10 +16,7 @@ export interface SyncStores {
 
 const plans = handlerFor(resourceSyncAggregate);
 
-/**
- * Returns the plan that an earlier run of this request recorded, else a new one. @param make throws the refusal of
- * the sync; no change has happened then
- */
+/** The plan that an earlier run of this request recorded, else a new one. */
 export const planSync = async (
   stores: SyncStores,
   request: RequestContext,
@@ -56,9 +53,7 @@ export const stepRequest = (request: RequestContext, stepId: string): RequestCon
 const AT_ONCE_MAX = 10;
 
 /**
- * Executes the steps of a sync, each on its own stream. Command ids are derived from the sync and the step, so the
- * whole sync can be repeated after a failure.
- * @returns the outcomes in the order of the steps
+ * Executes the steps, each on its own stream. Command ids derive from the sync and the step, so all can be repeated.
  * @throws ApiError SERVICE_UNAVAILABLE when a step failed; others may be done
  */
 export const carryOut = async <State, Command, Refusal>(

@@ -1,14 +1,17 @@
+import type { InvalidItem } from '../../domain/resource-syncs/input.ts';
+import type { SyncedResource } from '../../domain/resource-syncs/synced-resource.ts';
 import { isoTimestamp } from '../../shared/async/clock.ts';
 import type { Outcome } from '../../shared/aggregate/execute-command.ts';
 import { ApiError, unavailable } from '../../shared/http/errors.ts';
+import { check, sentenceOf } from '../../shared/http/problems.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
+import { RefusedItem } from '../../shared/json/refused-item.ts';
 import { resourceIdOf } from '../../shared/aggregate/ids.ts';
 import { ReadModelBehindError } from '../../shared/follow-log/consistent-read.ts';
 import { writableAdvertiser } from '../advertisers/load.ts';
 import { carryOut, planSync, type SyncHandler, type SyncStep, type SyncStores } from './plan-sync.ts';
 
 export interface SyncWrites extends SyncStores {
-  /** Reads the account's own writes. @throws ReadModelBehindError */
   readonly activeKeys: (customerId: number, advertiserId: number) => Promise<readonly string[]>;
 }
 
@@ -20,23 +23,28 @@ export interface ResourceIdentity {
   readonly key: string;
 }
 
-/** A resource type whose resources an advertiser names by its own keys; each has its own stream. */
-export interface SyncedKind<State, Command, Refusal> {
+export interface SyncedKind<State, Command, Refusal> extends SyncHandler<State, Command, Refusal> {
   readonly category: string;
   readonly plural: string;
-  readonly handler: SyncHandler<State, Command, Refusal>;
   readonly archive: (now: string) => Command;
-  readonly changeOf: (state: State) => 'created' | 'updated' | 'unchanged' | 'deleted';
 }
 
-/** One item of a sync: a command for the resource, or the problem of the item. */
-export interface SyncItem<Command> {
-  readonly key: string;
-  readonly problem?: string;
-  /** Stores data that the command refers to. Must be safe to repeat and have no effect without the command. */
-  readonly prepare?: (named: ResourceIdentity) => Promise<void>;
-  readonly command?: (named: ResourceIdentity) => Command;
-}
+type SyncedState = { readonly status: 'NONE' } | SyncedResource;
+
+export type SyncItem<Command> =
+  | { readonly key: string; readonly problem: string }
+  | {
+      readonly key: string;
+      /** May first store data that the command refers to, if a repeat is safe and nothing else shows the data. */
+      readonly command: (named: ResourceIdentity) => Command | Promise<Command>;
+    };
+
+/** The first problem of an item that its schema refused, as a sentence. */
+export const problemOf = ({ schema, sent }: InvalidItem<unknown>): string => {
+  if (sent instanceof RefusedItem) return `The item must not hold ${sent.fault}`;
+  const [first] = check(schema, sent).problems ?? [];
+  return first === undefined ? 'The item is not valid' : sentenceOf(first, 'The item');
+};
 
 export interface SyncRequest<Command> {
   readonly advertiserId: number;
@@ -54,12 +62,10 @@ export type SyncResult<State> =
 const ACTIVE_MAX = 500;
 
 /**
- * Creates, updates and deletes an advertiser's resources of one type as the items say.
  * @returns the result of each item in order, then the resources deleted because no item names them
- * @throws ApiError NOT_FOUND, CONFLICT (archived), VALIDATION_ERROR; SERVICE_UNAVAILABLE when the sync was, or may
- *   have been, done in part
+ * @throws ApiError NOT_FOUND, CONFLICT (archived), VALIDATION_ERROR; SERVICE_UNAVAILABLE when part may be done
  */
-export const syncResources = async <State, Command, Refusal>(
+export const syncResources = async <State extends SyncedState, Command, Refusal>(
   writes: SyncWrites,
   kind: SyncedKind<State, Command, Refusal>,
   { advertiserId, accountId, items, deleteMissing }: SyncRequest<Command>,
@@ -77,25 +83,21 @@ export const syncResources = async <State, Command, Refusal>(
     const id = resourceIdOf(kind.category, customerId, advertiserId, key);
     return { now, id, customerId, advertiserId, key };
   };
-  const stepOf = (named: ResourceIdentity, command: Command): SyncStep<Command> => ({
-    id: named.id,
-    command,
-  });
   const steps = new Map<string, SyncStep<Command>>();
-  for (const { key, prepare, command } of items) {
-    if (command === undefined || refused.includes(key)) continue;
-    const named = namedOf(key);
-    await prepare?.(named);
-    steps.set(key, stepOf(named, command(named)));
+  for (const item of items) {
+    if ('problem' in item || refused.includes(item.key)) continue;
+    const named = namedOf(item.key);
+    steps.set(item.key, { id: named.id, command: await item.command(named) });
   }
-  for (const key of missing) steps.set(key, stepOf(namedOf(key), kind.archive(now)));
-  const outcomes = await carryOut(writes, kind.handler, [...steps.values()], request);
+  for (const key of missing) steps.set(key, { id: namedOf(key).id, command: kind.archive(now) });
+  const outcomes = await carryOut(writes, kind, [...steps.values()], request);
   const outcomeOf = new Map([...steps.keys()].map((key, n) => [key, outcomes[n]]));
   return [
-    ...items.map(({ key, problem }): SyncResult<State> => {
-      if (problem !== undefined) return { key, action: 'failed', problem };
+    ...items.map((item): SyncResult<State> => {
+      const { key } = item;
+      if ('problem' in item) return { ...item, action: 'failed' };
       if (refused.includes(key)) return { key, action: 'failed', problem: tooMany(kind.plural) };
-      return done(kind, key, outcomeOf.get(key));
+      return done(key, outcomeOf.get(key));
     }),
     ...missing.map((key): SyncResult<State> => ({ key, action: 'deleted' })),
   ];
@@ -126,17 +128,16 @@ const compare = (
   const named = new Set(items.map(({ key }) => key));
   const missing = deleteMissing ? [...active].filter((key) => !named.has(key)).sort() : [];
   const room = Math.max(0, ACTIVE_MAX - (active.size - missing.length));
-  const fresh = items.filter(({ key, problem }) => problem === undefined && !active.has(key));
+  const fresh = items.filter((item) => !('problem' in item) && !active.has(item.key));
   return { missing, refused: fresh.slice(room).map(({ key }) => key) };
 };
 
-const done = <State, Command, Refusal>(
-  { changeOf }: SyncedKind<State, Command, Refusal>,
+const done = <State extends SyncedState, Refusal>(
   key: string,
   outcome: Outcome<State, Refusal> | undefined,
 ): SyncResult<State> => {
   if (outcome?.outcome !== 'done') throw new Error('an item of a sync is never refused');
   const { state, position } = outcome;
-  const action = position === undefined ? 'unchanged' : changeOf(state);
+  const action = position === undefined || state.status === 'NONE' ? 'unchanged' : state.lastChange;
   return action === 'deleted' ? { key, action } : { key, action, state };
 };

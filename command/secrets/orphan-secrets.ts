@@ -1,14 +1,15 @@
 import type { Pool } from 'pg';
-import { agentEvents } from '../../domain/agents/agent-events.ts';
+import { agentEvents } from '../../domain/agents/events.ts';
 import { AGENT, agentStream } from '../../domain/agents/agent.ts';
-import { engineConnectionEvents } from '../../domain/engines/engine-connection-events.ts';
+import { engineConnectionEvents } from '../../domain/engines/events.ts';
 import { ENGINE_CONNECTION, engineConnectionStream } from '../../domain/engines/engine-connection.ts';
 import type { SchemaVersions } from '../../shared/aggregate/event-versions.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 import type { Logger } from 'pino';
+import { deleteStoredSecret, secretsAfter, type StoredSecret } from '../../shared/secrets/stored-secrets.ts';
 import type { Purgeable } from '../../shared/async/purge-regularly.ts';
-import { loadAgent } from '../agents/load-agent.ts';
-import { loadConnection, type ConnectionStores } from '../engines/run-on-connection.ts';
+import { loadAgent } from '../agents/load.ts';
+import { loadConnection, type ConnectionStores } from '../engines/load.ts';
 
 export interface OrphanSecretsOptions extends ConnectionStores {
   readonly pool: Pick<Pool, 'query'>;
@@ -44,64 +45,39 @@ const holdsUnknown = async (store: EventStore, stream: string, events: SchemaVer
   return false;
 };
 
-interface SecretRow {
-  readonly customerId: number;
-  readonly id: string;
-  readonly kind: string;
-  readonly ownerId: string;
-  readonly keptAt: string;
-  readonly suspect: boolean;
-}
-
-/** Longer than any request: the event that refers to a secret is written within this time or never. */
-const YOUNG = "interval '1 hour'";
 const FIRST = { customerId: 0, id: '00000000-0000-0000-0000-000000000000' };
+
+/** Whether an owner refers to each secret, in the order of the arguments. May lag behind the streams. */
+type FindInUse = (secrets: readonly StoredSecret[]) => Promise<readonly boolean[]>;
 
 /**
  * Purges secrets that no agent or connection refers to: after a failed registration, a replacement or a removal. Each
  * call examines the next `rowsMax` secrets and starts again after the last one.
- * For suspects the owner's stream decides. A secret that was stored again meanwhile stays. So does a secret whose
- * owner has an event of a later version, because that event may refer to it.
+ * Where the read models name no owner, the owner's stream decides. A secret that was stored again meanwhile stays. So
+ * does a secret whose owner has an event of a later version, because that event may refer to it.
  */
-export const createOrphanSecrets = ({ pool, log, ...stores }: OrphanSecretsOptions): Purgeable => {
+export const createOrphanSecrets = (
+  { pool, log, ...stores }: OrphanSecretsOptions,
+  findInUse: FindInUse,
+): Purgeable => {
   const owners = ownersOf(stores);
-  let after: Pick<SecretRow, 'customerId' | 'id'> = FIRST;
-  const isOrphan = async ({ customerId, id, kind, ownerId }: SecretRow): Promise<boolean> => {
+  let after: Pick<StoredSecret, 'customerId' | 'id'> = FIRST;
+  const isOrphan = async ({ customerId, id, kind, ownerId }: StoredSecret): Promise<boolean> => {
     // Secrets of an unknown kind belong to a later version and stay.
     const owner = owners[kind];
     if (owner === undefined || (await owner.secretOf(customerId, ownerId)) === id) return false;
     return !(await holdsUnknown(stores.store, owner.streamOf(customerId, ownerId), owner.events));
   };
-  const purgeOne = async (row: SecretRow): Promise<number> => {
-    if (!(await isOrphan(row))) return 0;
-    const { rowCount } = await pool.query(
-      `delete from secrets where customer_id = $1 and id = $2 and created_at = $3::timestamptz`,
-      [row.customerId, row.id, row.keptAt],
-    );
-    return rowCount ?? 0;
-  };
   return {
     purge: async (rowsMax) => {
-      const { rows } = await pool.query<SecretRow>(
-        `select s.customer_id::float8 as "customerId", s.id, s.created_at::text as "keptAt",
-           s.owner_kind as kind, s.owner_id as "ownerId", s.created_at < now() - ${YOUNG}
-             and not exists (
-               select from adcp_agents a
-               where a.customer_id = s.customer_id and a.id = s.owner_id
-                 and a.status = 'ACTIVE' and (a.body::jsonb)->>'secretId' = s.id::text)
-             and not exists (
-               select from engine_connections c
-               where c.customer_id = s.customer_id and c.id = s.owner_id
-                 and c.status = 'connected' and c.secret_id = s.id) as suspect
-         from secrets s
-         where (s.customer_id, s.id) > ($1::bigint, $2::uuid)
-         order by s.customer_id, s.id limit $3`,
-        [after.customerId, after.id, rowsMax],
-      );
+      const rows = await secretsAfter(pool, after, rowsMax);
       after = rows.length < rowsMax ? FIRST : (rows.at(-1) ?? FIRST);
+      const old = rows.filter(({ isNew }) => !isNew);
+      const isInUse = await findInUse(old);
       let purged = 0;
-      for (const row of rows.filter(({ suspect }) => suspect)) {
-        purged += await purgeOne(row).catch((error: unknown) => {
+      for (const row of old.filter((_, n) => isInUse[n] === false)) {
+        const purge = async () => ((await isOrphan(row)) ? deleteStoredSecret(pool, row) : 0);
+        purged += await purge().catch((error: unknown) => {
           const { customerId, id, kind, ownerId } = row;
           log.warn(
             { err: error, customerId, secretId: id, kind, ownerId },

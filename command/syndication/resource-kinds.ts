@@ -1,7 +1,7 @@
-import { loadAudience } from '../audiences/sync-audiences.ts';
+import { loadAudience } from '../audiences/load.ts';
 import { readCatalogItems } from '../catalogs/catalog-content.ts';
-import { loadCatalog } from '../catalogs/sync-catalogs.ts';
-import { loadEventSource } from '../event-sources/sync-event-sources.ts';
+import { loadCatalog } from '../catalogs/load.ts';
+import { loadEventSource } from '../event-sources/load.ts';
 import type { SyncStores } from '../resource-syncs/plan-sync.ts';
 import {
   CALL_BYTES_MAX,
@@ -11,7 +11,7 @@ import {
 } from './syndicated-kinds.ts';
 import { AUDIENCE } from '../../domain/audiences/audience.ts';
 import { CATALOG } from '../../domain/catalogs/catalog.ts';
-import type { CatalogItem } from '../../domain/catalogs/catalog-events.ts';
+import type { CatalogItem } from '../../domain/catalogs/events.ts';
 import { EVENT_SOURCE } from '../../domain/event-sources/event-source.ts';
 import { adcp30TypesOf } from '../../domain/event-sources/event-type.ts';
 import { resourceIdOf } from '../../shared/aggregate/ids.ts';
@@ -37,8 +37,8 @@ const eventSources = (stores: Stores): SyndicatedKind => ({
   dropping: { by: 'the-rest', itemsMax: 1_000, mayBeEmpty: true },
   load: async (resource) => {
     const loaded = await loadEventSource(stores, resource.customerId, idOf(EVENT_SOURCE, resource));
-    if (loaded?.source.status !== 'ACTIVE') return undefined;
-    const { name, eventTypes, allowedDomains } = loaded.source;
+    if (loaded?.state.status !== 'ACTIVE') return undefined;
+    const { name, eventTypes, allowedDomains } = loaded.state;
     const item = {
       event_source_id: resource.resourceId,
       name,
@@ -62,9 +62,9 @@ const audiences = (stores: Stores): SyndicatedKind => ({
   dropping: { by: 'name' },
   load: async (resource) => {
     const loaded = await loadAudience(stores, resource.customerId, idOf(AUDIENCE, resource));
-    if (loaded?.audience.status !== 'ACTIVE') return undefined;
+    if (loaded?.state.status !== 'ACTIVE') return undefined;
     const { revision } = loaded;
-    const { name, consentBasis } = loaded.audience;
+    const { name, consentBasis } = loaded.state;
     const item = {
       audience_id: resource.resourceId,
       name,
@@ -107,8 +107,8 @@ const catalogs = (stores: Stores): SyndicatedKind => ({
   dropping: { by: 'the-rest', itemsMax: 50, mayBeEmpty: false },
   load: async (resource) => {
     const loaded = await loadCatalog(stores, resource.customerId, idOf(CATALOG, resource));
-    if (loaded?.catalog.status !== 'ACTIVE') return undefined;
-    const { catalog, revision } = loaded;
+    if (loaded?.state.status !== 'ACTIVE') return undefined;
+    const { state: catalog, revision } = loaded;
     const { type, name, content, conversionEvents, contentIdType } = catalog.definition;
     const item = {
       catalog_id: resource.resourceId,

@@ -5,7 +5,8 @@ import {
   SyndicationResource,
 } from '../../domain/syndication/syndication-resource.ts';
 import { route, type Route } from '../../shared/http/route.ts';
-import { boundedText, digitStringId } from '../../shared/http/schemas.ts';
+import { boundedText } from '../../domain/values.ts';
+import { digitStringId } from '../../shared/http/schemas.ts';
 import { toggleSyndication, type SyndicationWrites } from './toggle-syndication.ts';
 
 const ToggleBody = z

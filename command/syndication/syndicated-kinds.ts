@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { SyncTask } from '../../domain/agents/agent-resource.ts';
+import type { SyncTask } from '../../domain/agents/resource.ts';
 import {
   JsonMembers,
   type AccountReference,

@@ -4,16 +4,16 @@ import {
   type SyndicationRecord,
 } from '../../domain/syndication/syndication-resource.ts';
 import { SYNDICATION, type ToggleSyndication } from '../../domain/syndication/syndication.ts';
-import type { Agent } from '../../domain/agents/agent-resource.ts';
+import type { Agent } from '../../domain/agents/resource.ts';
 import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
-import { agentIdOf, silenceOf } from '../../domain/agents/agent-resource.ts';
+import { agentIdOf, silenceOf } from '../../domain/agents/resource.ts';
 import { isoTimestamp } from '../../shared/async/clock.ts';
 import type { CommandStores } from '../../shared/aggregate/handler-for.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
 import { resourceIdOf } from '../../shared/aggregate/ids.ts';
 import { loadAdvertiser, writableAdvertiser } from '../advertisers/load.ts';
-import { loadAgent, loadAgentOfAnyTime } from '../agents/load-agent.ts';
+import { loadAgent, loadAgentOfAnyTime } from '../agents/load.ts';
 import { carryOut, stepRequest, type SyncStores } from '../resource-syncs/plan-sync.ts';
 import type { SyndicatedKinds } from './syndicated-kinds.ts';
 import { syndicationHandler } from './run-on-record.ts';

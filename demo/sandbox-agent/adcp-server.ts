@@ -4,7 +4,7 @@ import { createAdcpServer, type AdcpServer } from '@adcp/sdk/server/legacy/v5';
 import { z } from 'zod';
 import type { Behaviour } from './behaviour.ts';
 import type { Holdings } from './holdings.ts';
-import type { Tasks } from './tasks.ts';
+import type { Tasks } from './agent-tasks.ts';
 
 /** Repeats answered from the idempotency store are not included. */
 export interface SeenCall {

@@ -4,11 +4,12 @@ import { createA2AAdapter } from '@adcp/sdk/server';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import express, { type RequestHandler } from 'express';
 import { z } from 'zod';
+import { listenErrorOf } from '../../shared/http/listen-error.ts';
 import { check, sentenceOf } from '../../shared/http/problems.ts';
 import { adcpServers, type SeenCall } from './adcp-server.ts';
 import { Behaviour } from './behaviour.ts';
 import { createHoldings } from './holdings.ts';
-import { createTasks } from './tasks.ts';
+import { createTasks } from './agent-tasks.ts';
 
 export interface SandboxAgentOptions {
   /** 0 selects a free port. */
@@ -27,6 +28,7 @@ const HOST = '127.0.0.1';
  * Without a token, `GET /` shows the stored data, `GET /members` an audience's members, and `PUT /behaviour` selects
  * a misbehaviour.
  * @returns its address, without a path
+ * @throws ListenError
  */
 export const startSandboxAgent = async ({ port, token }: SandboxAgentOptions): Promise<string> => {
   const behaviour: Behaviour = { mode: 'works', delayMs: 1_000 };
@@ -68,7 +70,7 @@ export const startSandboxAgent = async ({ port, token }: SandboxAgentOptions): P
 
   const listening = await new Promise<ReturnType<typeof app.listen>>((resolve, reject) => {
     const server = app.listen(port, HOST, (error?: Error) =>
-      error === undefined ? resolve(server) : reject(error),
+      error === undefined ? resolve(server) : reject(listenErrorOf(error, HOST, port, 'SANDBOX_AGENT_PORT')),
     );
   });
   const url = `http://${HOST}:${(listening.address() as AddressInfo).port}`;

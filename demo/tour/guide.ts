@@ -24,6 +24,8 @@ export interface RequestRecord {
 }
 
 export interface Guide {
+  /** Begins the next chapter, on a terminal after a pause. */
+  readonly chapter: (title: string) => Promise<void>;
   readonly tell: (text: string) => void;
   /**
    * Sends a request; prints the request and the answer.
@@ -46,11 +48,22 @@ const WAIT_MS = 200;
 /** Rate limit windows of one minute to wait for, per request. */
 const WAITS_MAX = 2;
 const ANSWER_MS_MAX = 10_000;
-/** Enough for every answer of an empty service; lists of a running service may be longer. */
-const LINES_MAX = 250;
+/** An answer is shortened to its first lines. */
+const LINES_MAX = 30;
 
-/** @param url the service's URL without a path @param key an API key of the service, never printed */
-export const createGuide = (url: string, key: string, print: (text: string) => void): Guide => {
+export interface GuideOptions {
+  /** The service's URL without a path. */
+  readonly url: string;
+  /** An API key of the service, never printed. */
+  readonly key: string;
+  readonly chapters: number;
+  readonly print: (text: string) => void;
+  /** Waits for the reader between two chapters. */
+  readonly pause: () => Promise<void>;
+}
+
+export const createGuide = ({ url, key, chapters, print, pause }: GuideOptions): Guide => {
+  let chapter = 0;
   const seen: RequestRecord[] = [];
   const addressOf = (path: string): string => (path.startsWith('http') ? path : `${url}/api/v2/buyer${path}`);
 
@@ -87,6 +100,10 @@ export const createGuide = (url: string, key: string, print: (text: string) => v
 
   return {
     seen,
+    chapter: async (title) => {
+      if ((chapter += 1) > 1) await pause();
+      print(`\n=== ${chapter} of ${chapters}: ${title} ===\n`);
+    },
     tell: (text) => print(`\n${text}\n`),
     ask: async (method, path, schema, asked = {}) => {
       const shown = withoutToken(path);

@@ -1,12 +1,15 @@
+import { once } from 'node:events';
 import { parseArgs } from 'node:util';
-import { createGuide, StumbledError, type RequestRecord } from './guide.ts';
+import { createGuide, StumbledError, type Guide, type RequestRecord } from './guide.ts';
 import { startPrograms, type StartedPrograms } from './programs.ts';
-import { walk } from './steps.ts';
+import { CHAPTERS, walk } from './steps.ts';
 
 const HELP = `The tour calls the 14 endpoints of the specification and an advertiser's history, and prints every
-request and answer.
+request and the first lines of every answer. On a terminal it waits for Enter between two chapters.
 
   npm run -s tour                                   with its own empty service and sandbox agent
+                     [-- --fast]                    does not wait
+                     [-- --keep]                    leaves both running at the end, and says what to try next
   npm run -s tour -- --url URL --key KEY            with a running service; the tour creates data there
                      [--agent URL]                  address of the sandbox agent; default: http://127.0.0.1:4300
                                                     It needs \`npm run -s sandbox-agent\`, and the service
@@ -20,19 +23,23 @@ const options = {
   url: { type: 'string' },
   key: { type: 'string' },
   agent: { type: 'string', default: 'http://127.0.0.1:4300' },
+  fast: { type: 'boolean', default: false },
+  keep: { type: 'boolean', default: false },
   help: { type: 'boolean', default: false },
 } as const;
 
 const print = (text: string): void => void process.stdout.write(text);
 
 const main = async (): Promise<number> => {
-  const { service, agent, help } = optionsOf();
+  const { service, agent, fast, keep, help } = optionsOf();
   if (help) {
     print(HELP);
     return 0;
   }
+  const pause = fast || !process.stdin.isTTY || !process.stdout.isTTY ? async () => undefined : waitForEnter;
   if (service !== undefined) {
-    return walkThrough(service.url, service.key, { url: agent, token: 'sandbox-agent-token' });
+    const guide = createGuide({ ...service, chapters: CHAPTERS, print, pause });
+    return walkThrough(guide, () => walk(guide, { url: agent, token: 'sandbox-agent-token' }));
   }
   print('Starting an empty service and a sandbox agent.\n');
   const programs = await startPrograms();
@@ -43,30 +50,53 @@ const main = async (): Promise<number> => {
     process.once(signal, () => void programs.stop().finally(() => process.exit(status)));
   }
   try {
-    return await walkThrough(programs.url, programs.key, programs.agent, () => operate(programs));
+    const { url, key } = programs;
+    const guide = createGuide({ url, key, chapters: CHAPTERS + 1, print, pause });
+    const status = await walkThrough(guide, async () => {
+      await walk(guide, programs.agent);
+      await guide.chapter("The operator's commands");
+      await operate(programs);
+    });
+    if (keep && status === 0) {
+      print(nextOf(programs));
+      await programs.ended;
+    }
+    return status;
   } finally {
     await programs.stop();
   }
 };
 
+const waitForEnter = async (): Promise<void> => {
+  print('\nPress Enter to go on, Ctrl-C to end. ');
+  process.stdin.resume();
+  await once(process.stdin, 'data');
+  process.stdin.pause();
+};
+
 const operate = async (programs: StartedPrograms): Promise<void> => {
   print('\nWhile the service runs, an operator seals and verifies its log, and rebuilds a read model:\n');
   for (const words of ['log seal', 'log verify', 'read-models rebuild advertisers']) {
-    print(`\n$ npm run -s exchange -- ${words}\n${await programs.exchange(...words.split(' '))}`);
+    print(`\n$ npx exchange ${words}\n${await programs.exchange(...words.split(' '))}`);
   }
 };
 
-/** @param atLast shown after the walk; the summary is always printed last, also after a failure */
-const walkThrough = async (
-  url: string,
-  key: string,
-  agent: { readonly url: string; readonly token: string },
-  atLast = async (): Promise<void> => undefined,
-): Promise<number> => {
-  const guide = createGuide(url, key, print);
+const nextOf = ({ url, key, directory }: StartedPrograms): string => `
+The service and the sandbox agent keep running until Ctrl-C. Their data is then deleted. Try next:
+
+  export KEY=${key}
+  curl -s '${url}/api/v2/buyer/advertisers' -H "Authorization: Bearer $KEY"
+  curl -s '${url}/api/v2/buyer/audit-logs?take=5' -H "Authorization: Bearer $KEY"
+  DATA_DIR=${directory} npx exchange doctor
+  DATA_DIR=${directory} npx exchange read-models status
+
+Every endpoint: ${url}/openapi.json
+`;
+
+/** Prints the summary last, also after a failure. */
+const walkThrough = async (guide: Guide, work: () => Promise<void>): Promise<number> => {
   try {
-    await walk(guide, agent);
-    await atLast();
+    await work();
   } catch (error) {
     if (!(error instanceof StumbledError)) throw error;
     process.stderr.write(`\nThe tour stopped: ${error.message}\n`);
@@ -98,15 +128,18 @@ const pathOf = (request: string): string =>
 interface Options {
   readonly service?: { readonly url: string; readonly key: string };
   readonly agent: string;
+  readonly fast: boolean;
+  readonly keep: boolean;
   readonly help: boolean;
 }
 
 const optionsOf = (): Options => {
   try {
-    const { url, key, agent, help } = parseArgs({ options }).values;
-    if (url === undefined && key === undefined) return { agent, help };
+    const { url, key, ...rest } = parseArgs({ options }).values;
+    if (url === undefined && key === undefined) return rest;
     if (url === undefined || key === undefined) throw new TypeError('--url and --key need each other');
-    return { service: { url, key }, agent, help };
+    if (rest.keep) throw new TypeError('--keep is for the own service of the tour, without --url');
+    return { service: { url, key }, ...rest };
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${HELP}`);
     return process.exit(2);

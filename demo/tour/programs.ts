@@ -8,6 +8,10 @@ import { promisify } from 'node:util';
 export interface StartedPrograms {
   readonly url: string;
   readonly key: string;
+  /** Folder of the data, deleted by `stop`. */
+  readonly directory: string;
+  /** Resolves when a program has ended. */
+  readonly ended: Promise<unknown>;
   readonly agent: { readonly url: string; readonly token: string };
   /**
    * Runs an operator's command on the same installation.
@@ -54,6 +58,8 @@ export const startPrograms = async (): Promise<StartedPrograms> => {
       PORT: '0',
       DATA_DIR: directory,
       LOG_LEVEL: 'warn',
+      // Prints the address and the key on standard output.
+      LOG_FORMAT: 'pretty',
       NODE_ENV: 'development',
       OUTBOUND_ALLOW_LOOPBACK: 'true',
     });
@@ -66,7 +72,8 @@ export const startPrograms = async (): Promise<StartedPrograms> => {
       const env = { ...given, DATA_DIR: directory };
       return (await promisify(execFile)(process.execPath, ['--no-warnings', ...program], { env })).stdout;
     };
-    return { url, key, agent: { url: agentUrl, token: AGENT_TOKEN }, exchange, stop };
+    const ended = Promise.race(children.map((child) => once(child, 'exit')));
+    return { url, key, directory, ended, agent: { url: agentUrl, token: AGENT_TOKEN }, exchange, stop };
   } catch (error) {
     await stop();
     throw error;

@@ -51,17 +51,30 @@ const expectThat = (isSo: boolean, otherwise: string): void => {
  * @throws StumbledError for an unexpected answer
  */
 export const walk = async (guide: Guide, agent: Agent): Promise<void> => {
+  const { chapter } = guide;
+  await chapter('The sandbox agent');
   const registered = await prepare(guide, agent);
+  await chapter('Campaigns and creative sessions');
   const { advertiserId, campaignId } = await sessions(guide);
+  await chapter('Advertisers');
   await advertisers(guide);
+  await chapter('Creative engines');
   await engine(guide);
+  await chapter('Syndication to an agent');
   await syndication(guide, advertiserId, registered);
+  await chapter('The asset library');
   const { assetId } = await library(guide, advertiserId);
+  await chapter('Creatives and sellers');
   await creatives(guide, campaignId, assetId);
+  await chapter('Uploads');
   await uploads(guide, advertiserId);
+  await chapter('Conversion events');
   await conversions(guide, advertiserId);
+  await chapter('History');
   await past(guide);
 };
+
+export const CHAPTERS = 10;
 
 interface TourAgent {
   readonly id: string;

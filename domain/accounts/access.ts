@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Permissions of a credential (decisions.md 1.4, scopes). No scope implies another. */
+/** Permissions of a credential. No scope implies another. */
 export const Scope = z.enum(['exchange:read', 'exchange:write', 'exchange:admin', 'exchange:review']);
 export type Scope = z.infer<typeof Scope>;
 

@@ -1,7 +1,7 @@
 import { emptyMap, entriesOf, valueOf, withValue, type SharedMap } from './shared-map.ts';
 import type { Role } from './access.ts';
-import type { AccountEvent } from './account-events.ts';
-import type { ApiKeyResource } from './account-resource.ts';
+import type { AccountEvent } from './events.ts';
+import type { ApiKeyResource } from './resource.ts';
 import {
   accountAggregate,
   ENDED_KEYS_DAYS,

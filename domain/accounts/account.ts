@@ -1,6 +1,6 @@
 import { accept, refuse, type Decision } from '../decision.ts';
 import { scopesOfRole, type Role, type Scope } from './access.ts';
-import { accountEvents, type AccountEvent } from './account-events.ts';
+import { accountEvents, type AccountEvent } from './events.ts';
 
 const ACCOUNT = 'account';
 

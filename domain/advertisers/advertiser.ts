@@ -79,7 +79,7 @@ export interface UpdateAdvertiser {
   /** Replaces the whole set; absent leaves it. */
   readonly frequencyCaps?: readonly CapInput[] | undefined;
   readonly newCapIds: readonly string[];
-  /** Members that may be repeated in a request but never changed (decisions.md 1.1, row 4). */
+  /** Members that may be repeated in a request but never changed. */
   readonly unchangeable: { readonly [M in UnchangeableMember]?: AdvertiserResource[M] | undefined };
 }
 
@@ -161,7 +161,7 @@ const decide = (command: AdvertiserCommand, state: Advertiser): AdvertiserDecisi
       if (state.status === 'ARCHIVED') return accept();
       return accept({ type: 'AdvertiserArchived', data: {}, occurredAt });
     case 'RestoreAdvertiser':
-      // Absent and already active are the same to the caller (decisions.md section 3).
+      // Absent and already active are the same to the caller.
       if (state.status !== 'ARCHIVED') return refuse({ reason: 'not-archived' });
       return accept({ type: 'AdvertiserRestored', data: {}, occurredAt });
     default:

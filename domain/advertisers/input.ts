@@ -6,7 +6,7 @@ import { FrequencyCapsInput } from '../frequency-caps/input.ts';
 import { boundedText, distinct, fitsJson, listOf } from '../values.ts';
 
 /**
- * Request bodies of advertisers (specification, endpoints 2 and 3; decisions.md E2, E3). Unknown members are ignored.
+ * Request bodies of advertisers (specification, endpoints 2 and 3). Unknown members are ignored.
  * Limits that neither gives keep an advertiser's events small.
  */
 

@@ -7,7 +7,7 @@ import { Timestamp } from '../values.ts';
 /**
  * The Advertiser as the API shows it (specification, Advertiser and FrequencyCap). It is also the
  * aggregate's state and, as JSON text, its row in the read model: one shape, three uses.
- * Optional members are absent when unset, never null (decisions.md section 6).
+ * Optional members are absent when unset, never null.
  */
 
 export const Channel = z.enum([
@@ -45,7 +45,7 @@ const Controls = z.strictObject({
 
 const UtmParameter = z.strictObject({ paramKey: z.string(), paramValue: z.string() });
 
-/** Every member of an advertiser, in the order in which it is shown. Defaults: decisions.md E2. */
+/** Every member of an advertiser, in the order in which it is shown. */
 export const advertiserFields = {
   id: derived(z.int().min(1).max(2_147_483_647)),
   customerId: derived(z.int()),

@@ -1,8 +1,6 @@
 import { accept, refuse, type Decision } from '../decision.ts';
-import { agentEvents, type AgentEvent } from './agent-events.ts';
-import type { Agent, AgentRegistered, SyncTask } from './agent-resource.ts';
-
-export type { Agent } from './agent-resource.ts';
+import { agentEvents, type AgentEvent } from './events.ts';
+import type { Agent, AgentRegistered, SyncTask } from './resource.ts';
 
 export const AGENT = 'agent';
 
@@ -11,24 +9,23 @@ export const agentStream = (customerId: number, agentId: string): string =>
 
 export type AgentState = { readonly status: 'NONE' } | Agent;
 
-export const initialState = { status: 'NONE' } as const;
+const initialState = { status: 'NONE' } as const;
 
-export const evolve = (state: AgentState, event: AgentEvent): AgentState => {
-  const at = event.occurredAt;
+const evolve = (state: AgentState, event: AgentEvent): AgentState => {
+  const updatedAt = event.occurredAt;
+  if (event.type === 'AgentRegistered') {
+    return { ...event.data, status: 'ACTIVE', createdAt: updatedAt, updatedAt };
+  }
+  if (state.status === 'NONE') return state;
   switch (event.type) {
-    case 'AgentRegistered':
-      return { ...event.data, status: 'ACTIVE', createdAt: at, updatedAt: at };
     case 'AgentUnreachable':
-      return state.status === 'NONE'
-        ? state
-        : { ...state, status: 'UNREACHABLE', unreachable: event.data, updatedAt: at };
+      return { ...state, status: 'UNREACHABLE', unreachable: event.data, updatedAt };
     case 'AgentAnswered': {
-      if (state.status === 'NONE') return state;
       const { supportedTasks = state.supportedTasks } = event.data;
-      return { ...state, status: 'ACTIVE', unreachable: undefined, supportedTasks, updatedAt: at };
+      return { ...state, status: 'ACTIVE', unreachable: undefined, supportedTasks, updatedAt };
     }
     case 'AgentRemoved':
-      return state.status === 'NONE' ? state : { ...state, status: 'REMOVED', updatedAt: at };
+      return { ...state, status: 'REMOVED', updatedAt };
     default:
       return (event satisfies never, state);
   }
@@ -100,7 +97,6 @@ const decide = (command: AgentCommand, state: AgentState): Decision<AgentEvent, 
   }
 };
 
-/** How an agent follows from its events. */
 export const agentFold = {
   category: AGENT,
   stream: agentStream,

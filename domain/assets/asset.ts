@@ -1,8 +1,6 @@
 import { accept, refuse, type Decision } from '../decision.ts';
-import { assetEvents, type AssetEvent, type AssetReserved, type AssetUploaded } from './asset-events.ts';
-import type { Asset } from './asset-resource.ts';
-
-export type { Asset } from './asset-resource.ts';
+import { assetEvents, type AssetEvent, type AssetReserved, type AssetUploaded } from './events.ts';
+import type { Asset } from './resource.ts';
 
 export const ASSET = 'asset';
 
@@ -11,9 +9,9 @@ export const assetStream = (customerId: number, assetId: string): string =>
 
 export type AssetState = { readonly status: 'NONE' } | Asset;
 
-export const initialState = { status: 'NONE' } as const;
+const initialState = { status: 'NONE' } as const;
 
-export const evolve = (state: AssetState, event: AssetEvent): AssetState => {
+const evolve = (state: AssetState, event: AssetEvent): AssetState => {
   const at = event.occurredAt;
   switch (event.type) {
     case 'AssetReserved':
@@ -58,7 +56,7 @@ const decide = (command: AssetCommand, state: AssetState): Decision<AssetEvent, 
   }
 };
 
-/** The first of several uploads counts; the same bytes again change nothing (decisions.md E12/E13). */
+/** The first of several uploads counts; the same bytes again change nothing. */
 const completeUpload = (
   upload: AssetUploaded,
   now: string,
@@ -79,7 +77,6 @@ const completeUpload = (
   }
 };
 
-/** How an asset follows from its events. */
 export const assetFold = {
   category: ASSET,
   stream: assetStream,

@@ -1,30 +1,22 @@
 import { accept, type Decision } from '../decision.ts';
-import {
-  audienceEvents,
-  type AudienceBatch,
-  type AudienceEvent,
-  type AudienceSynced,
-} from './audience-events.ts';
-import type { Audience } from './audience-resource.ts';
-
-export type { AudienceEvent } from './audience-events.ts';
+import { membersOf } from '../fields.ts';
+import { audienceEvents, AudienceSynced, type AudienceBatch, type AudienceEvent } from './events.ts';
+import type { Audience } from './resource.ts';
 
 export const AUDIENCE = 'audience';
 export const AUDIENCE_BATCH = 'audienceBatch';
 
-/** @param audienceId UUID derived from the account, the advertiser and the buyer's key (`resourceIdOf`) */
 export const audienceStream = (customerId: number, audienceId: string): string =>
   `${AUDIENCE}-${customerId}-${audienceId}`;
 
-/** The stream of one change's members. It never changes once an event refers to it. */
 export const audienceBatchStream = (customerId: number, batchId: string): string =>
   `${AUDIENCE_BATCH}-${customerId}-${batchId}`;
 
 export type AudienceState = { readonly status: 'NONE' } | Audience;
 
-export const initialState = { status: 'NONE' } as const;
+const initialState = { status: 'NONE' } as const;
 
-export const evolve = (state: AudienceState, event: AudienceEvent): AudienceState => {
+const evolve = (state: AudienceState, event: AudienceEvent): AudienceState => {
   const at = event.occurredAt;
   switch (event.type) {
     case 'AudienceSynced': {
@@ -76,20 +68,13 @@ type AudienceDecision = Decision<AudienceEvent, never>;
 
 /** Any batch counts as a change; other members only if they differ. */
 const sync = (command: SyncAudience, state: AudienceState): AudienceDecision => {
-  const { type: _, now: occurredAt, batch, ...request } = command;
   const before = state.status === 'ACTIVE' ? state : undefined;
-  const name = request.name ?? before?.name ?? request.key;
-  const consentBasis = request.consentBasis ?? before?.consentBasis;
-  if (before?.name === name && before.consentBasis === consentBasis && batch === undefined) return accept();
-  const data: AudienceSynced = {
-    audienceId: request.audienceId,
-    customerId: request.customerId,
-    advertiserId: request.advertiserId,
-    key: request.key,
-    name,
-    ...(consentBasis === undefined ? {} : { consentBasis }),
-    ...(batch === undefined ? {} : { batch }),
-  };
+  const name = command.name ?? before?.name ?? command.key;
+  const consentBasis = command.consentBasis ?? before?.consentBasis;
+  const isSame = before?.name === name && before.consentBasis === consentBasis;
+  if (isSame && command.batch === undefined) return accept();
+  const data = membersOf(AudienceSynced, { ...command, name, consentBasis });
+  const occurredAt = command.now;
   return accept({ type: 'AudienceSynced', data, occurredAt });
 };
 
@@ -117,7 +102,6 @@ const decide = (command: AudienceCommand, state: AudienceState): AudienceDecisio
   }
 };
 
-/** How an audience follows from its events. */
 export const audienceFold = {
   category: AUDIENCE,
   stream: audienceStream,

@@ -16,7 +16,7 @@ const BRAND_LENGTH_MAX = 2_048;
 
 /**
  * The domain that a brand identifier stands for: the host of a domain name or an http(s) URL, in lower case,
- * without a leading `www.` (decisions.md E2, `brand`).
+ * without a leading `www.`.
  * @returns undefined when it names no host
  */
 export const brandDomainOf = (brand: string): string | undefined => {

@@ -44,12 +44,11 @@ export interface CreateCampaign {
   readonly campaign: CampaignCreated;
 }
 
-/** Members that may be repeated in a request but never changed (decisions.md 1.1, row 4). */
+/** Members that may be repeated in a request but never changed. */
 export type UnchangeableMember = 'id' | 'advertiserId' | 'phase';
 
 /**
- * What the command is given of the advertiser: one that is archived refuses all that is below it (decisions.md
- * section 3). Archiving it at the same moment is the same as archiving it right afterwards: nothing in the campaign
+ * What the command is given of the advertiser: one that is archived refuses all that is below it. Archiving it at the same moment is the same as archiving it right afterwards: nothing in the campaign
  * depends on the order.
  */
 interface BelowAdvertiser {

@@ -4,7 +4,7 @@ import { createInput, repeatedInput, updateInput } from '../fields.ts';
 import { boundedText, instant } from '../values.ts';
 import { campaignFields } from './resource.ts';
 
-/** What a buyer may send for a campaign (decisions.md section 2). Unknown members are ignored. */
+/** What a buyer may send for a campaign. Unknown members are ignored. */
 
 const timestamp = () => instant().transform((epochMs) => new Date(epochMs).toISOString());
 

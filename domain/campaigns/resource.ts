@@ -10,7 +10,7 @@ export type CampaignPhase = z.infer<typeof CampaignPhase>;
 const Flight = z.strictObject({ startAt: Timestamp, endAt: Timestamp });
 const Budget = z.strictObject({ total: z.number().min(0), currency: CurrencyCode });
 
-/** Every member of a campaign, in the order in which it is shown (decisions.md section 2). */
+/** Every member of a campaign, in the order in which it is shown. */
 export const campaignFields = {
   id: derived(z.string()),
   advertiserId: fixed(z.int().min(1).max(2_147_483_647), { recorded: z.int() }),

@@ -1,14 +1,7 @@
 import { accept, refuse, type Decision } from '../decision.ts';
 import { equalJson } from '../equal-json.ts';
-import {
-  catalogEvents,
-  type CatalogDefinition,
-  type CatalogEvent,
-  type CatalogFeedRead,
-} from './catalog-events.ts';
-import type { Catalog, CatalogFeed } from './catalog-resource.ts';
-
-export type { CatalogEvent } from './catalog-events.ts';
+import { catalogEvents, type CatalogEvent, type CatalogFeedRead } from './events.ts';
+import type { Catalog, CatalogDefinition, CatalogFeed } from './resource.ts';
 
 export const CATALOG = 'catalog';
 export const CATALOG_CONTENT = 'catalogContent';
@@ -22,9 +15,9 @@ export const catalogContentStream = (customerId: number, catalogId: string, cont
 
 export type CatalogState = { readonly status: 'NONE' } | Catalog;
 
-export const initialState = { status: 'NONE' } as const;
+const initialState = { status: 'NONE' } as const;
 
-export const evolve = (state: CatalogState, event: CatalogEvent): CatalogState => {
+const evolve = (state: CatalogState, event: CatalogEvent): CatalogState => {
   const at = event.occurredAt;
   switch (event.type) {
     case 'CatalogPublished': {
@@ -81,7 +74,6 @@ const afterReading = (
   return { ...state, version, feed, updatedAt: version === state.version ? state.updatedAt : at };
 };
 
-/** Sets the complete definition. Its content is already stored. */
 interface PublishCatalog {
   readonly type: 'PublishCatalog';
   readonly now: string;
@@ -92,7 +84,6 @@ interface PublishCatalog {
   readonly definition: CatalogDefinition;
 }
 
-/** The state that a read started from; see `feedBasis`. */
 export interface FeedBasis {
   readonly version: number;
   readonly revision: number;
@@ -118,10 +109,7 @@ export interface CatalogRefusal {
   readonly reason: 'not-found' | 'superseded';
 }
 
-/**
- * Take it before the request to the feed, and send it with the result. If two reads run concurrently, the
- * one recorded later may have the earlier content.
- */
+/** Take it before the request to the feed: a concurrent read may record newer content until the answer comes. */
 export const feedBasis = ({ version, feed }: Catalog): FeedBasis => ({
   version,
   revision: feed?.revision ?? 0,
@@ -181,7 +169,6 @@ const decide = (command: CatalogCommand, state: CatalogState): CatalogDecision =
   }
 };
 
-/** How a catalog follows from its events. */
 export const catalogFold = {
   category: CATALOG,
   stream: catalogStream,

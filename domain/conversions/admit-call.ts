@@ -15,7 +15,7 @@ export type CallRefusal =
   | { readonly reason: 'advertiser-archived' }
   | { readonly reason: 'other-test-code' };
 
-/** @returns why a source refuses a call; undefined if it accepts it (decisions.md E14) */
+/** @returns why a source refuses a call; undefined if it accepts it */
 export const refusalOf = (
   source: SourceFacts | undefined,
   testEventCode: string | undefined,

@@ -22,7 +22,7 @@ export interface BatchDecision {
 
 /**
  * Selects the new items: not logged before, not earlier in this batch, and not in a batch that is decided but not
- * logged yet. The first one wins (decisions.md E14).
+ * logged yet. The first one wins.
  * @param known fingerprints in the source's stream
  * @param fresh fingerprints that are decided but not logged yet; accepted ones are added
  * @param spots slots of the items' fingerprints
@@ -45,7 +45,7 @@ export const decideBatch = (
 };
 
 /**
- * A source's health after a batch (decisions.md E14). A batch without new items and with few rejections leaves it
+ * A source's health after a batch. A batch without new items and with few rejections leaves it
  * unchanged.
  */
 export const healthAfter = (before: Health, accepted: number, rejected: number, total: number): Health => {

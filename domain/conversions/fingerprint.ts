@@ -1,5 +1,5 @@
 /**
- * 128-bit fingerprints of the identity of a conversion event: source, event type and event id (decisions.md E14).
+ * 128-bit fingerprints of the identity of a conversion event: source, event type and event id.
  * MurmurHash3 (x86, 128 bits) over UTF-16 code units, seeded by source and type.
  *
  * Equal fingerprints count as equal events: among 10^9 ids of one source a collision has a probability of 10^-21. The
@@ -11,6 +11,9 @@
  */
 
 export const FINGERPRINT_WORDS = 4;
+
+/** Older events are refused without a look at the fingerprints. */
+export const DAYS_KNOWN = 90;
 
 const { imul } = Math;
 

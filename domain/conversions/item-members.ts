@@ -1,7 +1,7 @@
 import type { MoreMembers, UserMatch } from './conversion-events.ts';
 
 /**
- * Checks of members that few events have (decisions.md E14). Each returns the reason for the client, or undefined.
+ * Checks of members that few events have. Each returns the reason for the client, or undefined.
  */
 
 export type Item = Readonly<Record<string, unknown>>;

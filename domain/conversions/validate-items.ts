@@ -56,7 +56,7 @@ const EVENT_AGE_DAYS_MAX = 90;
 const CURRENCY = /^[A-Z]{3}$/;
 const knownTypes: ReadonlySet<unknown> = new Set(EventType.options);
 
-/** Checks every item separately, in one pass, with one reason for each rejected item (decisions.md E14). */
+/** Checks every item separately, in one pass, with one reason for each rejected item. */
 export const validateItems = (sent: readonly unknown[], rules: ItemRules): ValidatedItems => {
   const rejected: Rejection[] = [];
   const items: ItemColumns = {

@@ -5,8 +5,8 @@ import {
   type CreativeSessionStarted,
   type CreativeVariantRefined,
   type CreativeVariantsEvaluated,
-} from './creative-session-events.ts';
-import type { CreativeSession, Variant } from './creative-session-resource.ts';
+} from './events.ts';
+import type { CreativeSession, Variant } from './resource.ts';
 
 export const CREATIVE_SESSION = 'creativeSession';
 
@@ -25,8 +25,7 @@ const evolve = (state: CreativeSessionState, event: CreativeSessionEvent): Creat
   const at = event.occurredAt;
   if (event.type === 'CreativeSessionStarted') return started(event.data, at);
   if (state.status === 'none') return state;
-  // The clocks of nodes differ. If the time decreased, a session would move back before a page cursor that has passed
-  // it.
+  // The clocks of nodes differ. With an earlier time a session would move behind a page cursor that has passed it.
   const updatedAt = at > state.updatedAt ? at : state.updatedAt;
   const next = { ...state, revision: state.revision + 1, updatedAt };
   switch (event.type) {
@@ -195,7 +194,6 @@ const decide = (command: CreativeSessionCommand, state: CreativeSessionState): S
   }
 };
 
-/** How a session follows from its events. */
 export const creativeSessionFold = {
   category: CREATIVE_SESSION,
   stream: creativeSessionStream,

@@ -1,5 +1,15 @@
-import { accept, refuse, type Decision } from '../decision.ts';
-import { creativeNameEvents, type CreativeNameEvent } from './creative-name-events.ts';
+import { z } from 'zod';
+import { accept, refuse, type Decision, type EventsOf } from '../decision.ts';
+
+/** A release must name this claim, not a later one of the same creative. */
+const Claim = z.object({ creativeId: z.string(), name: z.string(), claimId: z.string() });
+
+export const creativeNameEvents = {
+  CreativeNameClaimed: { schemaVersion: 1, data: Claim },
+  CreativeNameReleased: { schemaVersion: 1, data: Claim },
+} as const;
+
+type CreativeNameEvent = EventsOf<typeof creativeNameEvents>;
 
 /**
  * The names of a campaign's creatives, each held by one of them. A creative claims its name before it appears under
@@ -118,7 +128,7 @@ const NAME_LENGTH_MAX = 255;
 
 /**
  * Names of copies, in the order in which they are tried: `Name (copy)`, `Name (copy 2)`, ... First removes the
- * source's own copy number; then shortens it to the maximum length (decisions.md section 4).
+ * source's own copy number; then shortens it to the maximum length.
  */
 export const copyNames = (source: string): ((nth: number) => string) => {
   const base = source.replace(/ \(copy(?: \d+)?\)$/, '');

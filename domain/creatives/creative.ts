@@ -1,18 +1,20 @@
 import { accept, refuse, type Decision } from '../decision.ts';
-import { equalJson } from '../equal-json.ts';
+import { changedMembers, contradiction, membersOf, withChanges } from '../fields.ts';
 import { capReplacement, capsOf, replacedCaps, type CapInput } from '../frequency-caps/frequency-caps.ts';
 import type { FrequencyCap, RecordedCap } from '../frequency-caps/resource.ts';
 import type { OtherCauses } from '../causation.ts';
-import {
-  creativeEvents,
-  type CreativeChanges,
-  type CreativeCreated,
-  type CreativeEvent,
-} from './creative-events.ts';
-import { shownCreativeId, type Creative, type CreativeContent } from './creative-resource.ts';
+import { creativeEvents, type CreativeChanges, type CreativeCreated, type CreativeEvent } from './events.ts';
+import { CreativeContent, shownCreativeId, type Creative } from './resource.ts';
 import { isComplete } from './is-complete.ts';
-import type { ReviewStatus } from './seller-review-resource.ts';
-import { putAway, reviewed, reviewSteps, submittable, submitted, withNewContent } from './seller-reviews.ts';
+import {
+  putAway,
+  reviewed,
+  reviewSteps,
+  submittable,
+  submitted,
+  withNewContent,
+  type ReviewStatus,
+} from './seller-reviews.ts';
 
 export const CREATIVE = 'creative';
 
@@ -21,12 +23,12 @@ export const creativeStream = (customerId: number, creativeId: string): string =
 
 export type CreativeStateOf = { readonly state: 'none' } | Creative;
 
-export const initialState = { state: 'none' } as const;
+const initialState = { state: 'none' } as const;
 
 /** A bound, because a rename is one step in each campaign. */
 const CAMPAIGNS_MAX = 50;
 
-export const evolve = (before: CreativeStateOf, event: CreativeEvent): CreativeStateOf => {
+const evolve = (before: CreativeStateOf, event: CreativeEvent): CreativeStateOf => {
   const at = event.occurredAt;
   if (event.type === 'CreativeCreated') return created(event.data, at);
   if (before.state === 'none') return before;
@@ -90,14 +92,6 @@ const capsAfter = (
 ): FrequencyCap[] =>
   replacedCaps(frequencyCaps, caps, { targetLevel: 'CREATIVE', targetId: shownCreativeId(creativeId) }, at);
 
-const withChanges = (state: Creative, changes: CreativeChanges): Creative => {
-  const next: Creative = { ...state };
-  for (const [member, value] of Object.entries(changes)) {
-    if (value !== undefined) Object.assign(next, { [member]: value ?? undefined });
-  }
-  return next;
-};
-
 /** True if sellers would see a difference: they do not see these four members. */
 const touchesContent = (changes: CreativeChanges): boolean =>
   Object.keys(changes).some((member) => !['name', 'role', 'promoted', 'state'].includes(member));
@@ -116,7 +110,7 @@ export interface CreateCreative {
   readonly newCapIds: readonly string[];
 }
 
-/** Members that a request may repeat but not change (decisions.md 1.1, row 4). */
+/** Members that a request may repeat but not change. */
 export type UnchangeableMember = 'id' | 'advertiserId' | 'state';
 
 export interface UpdateCreative extends BelowAdvertiser {
@@ -201,7 +195,7 @@ const create = (command: CreateCreative, before: CreativeStateOf): CreativeDecis
     type: 'CreativeCreated',
     data: {
       ...creative,
-      // A copy is always a draft and not promoted (decisions.md section 4, Duplicate).
+      // A copy is always a draft and not promoted.
       state: !isCopy && isComplete(creative.content) ? 'ready' : 'draft',
       promoted: !isCopy && creative.role !== undefined,
       frequencyCaps: capsOf(frequencyCaps, newCapIds, []),
@@ -212,15 +206,9 @@ const create = (command: CreateCreative, before: CreativeStateOf): CreativeDecis
 
 const update = (command: UpdateCreative, before: Creative): CreativeDecision => {
   const { unchangeable, expectedRevision, nameHeldAt, now } = command;
-  const shown = {
-    id: shownCreativeId(before.creativeId),
-    advertiserId: before.advertiserId,
-    state: before.state,
-  };
-  for (const member of ['id', 'advertiserId', 'state'] as const) {
-    const wanted = unchangeable[member];
-    if (wanted !== undefined && wanted !== shown[member]) return refuse({ reason: 'unchangeable', member });
-  }
+  const shown = { ...before, id: shownCreativeId(before.creativeId) };
+  const member = contradiction(unchangeable, shown);
+  if (member !== undefined) return refuse({ reason: 'unchangeable', member });
   if (expectedRevision !== undefined && expectedRevision !== before.revision) {
     return refuse({ reason: 'stale', expectedRevision, currentRevision: before.revision });
   }
@@ -235,9 +223,7 @@ const update = (command: UpdateCreative, before: Creative): CreativeDecision => 
 };
 
 const effectiveChanges = (wanted: UpdateCreative['changes'], before: Creative): CreativeChanges => {
-  const differs = ([member, value]: [string, unknown]): boolean =>
-    value !== undefined && !equalJson(value ?? undefined, before[member as keyof Creative]);
-  const changes: CreativeChanges = Object.fromEntries(Object.entries(wanted).filter(differs));
+  const changes: CreativeChanges = changedMembers(wanted, before);
   if (changes.role !== undefined) changes.promoted = changes.role !== null;
   const state = isComplete(withChanges(before, changes)) ? 'ready' : 'draft';
   if (touchesContent(changes) && state !== before.state) changes.state = state;
@@ -318,7 +304,6 @@ const decide = (command: CreativeCommand, before: CreativeStateOf): CreativeDeci
   }
 };
 
-/** How a creative follows from its events. */
 export const creativeFold = {
   category: CREATIVE,
   stream: creativeStream,
@@ -329,16 +314,4 @@ export const creativeFold = {
 };
 export const creativeAggregate = { ...creativeFold, decide };
 
-export const contentOf = (creative: Creative): CreativeContent => ({
-  formatKind: creative.formatKind,
-  formatId: creative.formatId,
-  slots: creative.slots,
-  copy: creative.copy,
-  clickUrl: creative.clickUrl,
-  trackers: creative.trackers,
-  message: creative.message,
-  urlAsset: creative.urlAsset,
-  webhookAsset: creative.webhookAsset,
-  carouselCards: creative.carouselCards,
-  formatOptionId: creative.formatOptionId,
-});
+export const contentOf = (creative: Creative): CreativeContent => membersOf(CreativeContent, creative);

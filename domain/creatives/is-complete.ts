@@ -1,6 +1,6 @@
-import type { CreativeContent } from './creative-resource.ts';
+import type { CreativeContent } from './resource.ts';
 
-/** True if every slot that the format needs is filled (decisions.md section 4, `ready`). */
+/** True if every slot that the format needs is filled. */
 export const isComplete = (content: CreativeContent): boolean => needed[content.formatKind](content);
 
 type Rule = (content: CreativeContent) => boolean;

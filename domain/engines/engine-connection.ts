@@ -1,11 +1,6 @@
 import { accept, refuse, type Decision } from '../decision.ts';
-import {
-  engineConnectionEvents,
-  type EngineAccountMapped,
-  type EngineConnected,
-  type EngineConnectionEvent,
-} from './engine-connection-events.ts';
-import type { EngineConnection } from './engine-connection-resource.ts';
+import { engineConnectionEvents, type EngineConnected, type EngineConnectionEvent } from './events.ts';
+import type { AccountMapping, EngineConnection } from './resource.ts';
 
 export const ENGINE_CONNECTION = 'engineConnection';
 
@@ -13,8 +8,7 @@ export const ENGINE_CONNECTION = 'engineConnection';
 export const WHOLE_ACCOUNT = 0;
 
 /**
- * One stream for all connections of an account to an engine, so that concurrent connects conflict and at most one
- * connection is live.
+ * One stream per account and engine: concurrent connects conflict, so at most one connection is live.
  * @param slotId UUID derived from account and engine
  */
 export const engineConnectionStream = (customerId: number, slotId: string): string =>
@@ -56,7 +50,7 @@ const rekeyed = ({ selectedAccountId, ...connection }: EngineConnection): Engine
   };
 };
 
-const mappingsWithout = ({ mappings }: EngineConnection, accountId: string): readonly EngineAccountMapped[] =>
+const mappingsWithout = ({ mappings }: EngineConnection, accountId: string): readonly AccountMapping[] =>
   mappings.filter((mapping) => mapping.accountId !== accountId);
 
 export interface ConnectEngine {
@@ -68,28 +62,23 @@ export interface ConnectEngine {
   readonly wanted: string | undefined;
 }
 
-interface OnConnection {
+interface OnConnection<Type extends string> {
+  readonly type: Type;
   readonly now: string;
   readonly connectionId: string;
 }
 
-export interface SelectEngineAccount extends OnConnection {
-  readonly type: 'SelectEngineAccount';
+export interface SelectEngineAccount extends OnConnection<'SelectEngineAccount'> {
   readonly accountId: string;
 }
 
-export interface MapEngineAccount extends OnConnection {
-  readonly type: 'MapEngineAccount';
-  readonly mapping: EngineAccountMapped;
+export interface MapEngineAccount extends OnConnection<'MapEngineAccount'> {
+  readonly mapping: AccountMapping;
   readonly advertiserIsArchived: boolean;
 }
 
-export interface DisconnectEngine extends OnConnection {
-  readonly type: 'DisconnectEngine';
-}
-
 export type EngineConnectionCommand =
-  ConnectEngine | SelectEngineAccount | MapEngineAccount | DisconnectEngine;
+  ConnectEngine | SelectEngineAccount | MapEngineAccount | OnConnection<'DisconnectEngine'>;
 
 export interface EngineConnectionRefusal {
   readonly reason: 'not-found' | 'unknown-account' | 'advertiser-archived';
@@ -149,7 +138,6 @@ const decide = (command: EngineConnectionCommand, state: EngineConnectionState):
   }
 };
 
-/** How a connection follows from its events. */
 export const engineConnectionFold = {
   category: ENGINE_CONNECTION,
   stream: engineConnectionStream,

@@ -1,26 +1,18 @@
 import { accept, refuse, type Decision } from '../decision.ts';
 import { equalJson } from '../equal-json.ts';
-import {
-  eventSourceEvents,
-  type EventSourceDefinition,
-  type EventSourceEvent,
-} from './event-source-events.ts';
-import type { EventSource } from './event-source-resource.ts';
-
-export type { EventSourceEvent } from './event-source-events.ts';
-export type { EventSource } from './event-source-resource.ts';
+import { eventSourceEvents, type EventSourceEvent } from './events.ts';
+import type { EventSource, EventSourceDefinition } from './resource.ts';
 
 export const EVENT_SOURCE = 'eventSource';
 
-/** @param sourceId UUID derived from the account, the advertiser and the buyer's key (`resourceIdOf`) */
 export const eventSourceStream = (customerId: number, sourceId: string): string =>
   `${EVENT_SOURCE}-${customerId}-${sourceId}`;
 
 export type EventSourceState = { readonly status: 'NONE' } | EventSource;
 
-export const initialState = { status: 'NONE' } as const;
+const initialState = { status: 'NONE' } as const;
 
-export const evolve = (state: EventSourceState, event: EventSourceEvent): EventSourceState => {
+const evolve = (state: EventSourceState, event: EventSourceEvent): EventSourceState => {
   const at = event.occurredAt;
   if (event.type === 'EventSourceCreated') {
     const { definition, ...identity } = event.data;
@@ -51,7 +43,6 @@ export const evolve = (state: EventSourceState, event: EventSourceEvent): EventS
   }
 };
 
-/** A definition replaces the previous one completely. */
 const redefined = (state: EventSource, definition: EventSourceDefinition): EventSource => {
   const { sourceId, key, customerId, advertiserId, status, lastChange, createdAt, updatedAt } = state;
   const identity = { sourceId, key, customerId, advertiserId, status, lastChange, createdAt, updatedAt };
@@ -107,7 +98,6 @@ const decide = (command: EventSourceCommand, state: EventSourceState): EventSour
   }
 };
 
-/** How an event source follows from its events. */
 export const eventSourceFold = {
   category: EVENT_SOURCE,
   stream: eventSourceStream,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** AdCP 3.0, enum event-type. */
+/** AdCP 3.0, enum event-type. `custom` has a name chosen by the buyer. */
 const ofAdcp30 = [
   'page_view',
   'view_content',
@@ -34,7 +34,6 @@ const ofAdcp30 = [
 
 const later = ['follow', 'content_view', 'watch_milestone'] as const;
 
-/** Types of conversion events (decisions.md E14). `custom` has a name chosen by the buyer. */
 export const EventType = z.enum([...later, ...ofAdcp30]);
 export type EventType = z.infer<typeof EventType>;
 

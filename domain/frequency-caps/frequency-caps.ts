@@ -13,7 +13,7 @@ const distinctCaps = (caps: readonly CapInput[]): readonly CapInput[] =>
   caps.filter((cap, index) => caps.findIndex((other) => sameCap(cap, other)) === index);
 
 /**
- * The requested caps without repetition. One equal to a live cap keeps its id (decisions.md E3).
+ * The requested caps without repetition. One equal to a live cap keeps its id.
  * @param newCapIds one unused id for each requested cap
  */
 export const capsOf = (

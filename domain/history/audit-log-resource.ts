@@ -1,25 +1,14 @@
 import { z } from 'zod';
+import { allEvents } from '../all-events.ts';
 import { Change } from './change-resource.ts';
 import { Timestamp } from '../values.ts';
 
-export const AuditedResource = z.enum([
-  'ACCOUNT',
-  'ADCP_AGENT',
-  'ADVERTISER',
-  'API_KEY',
-  'ASSET',
-  'AUDIENCE',
-  'CAMPAIGN',
-  'CATALOG',
-  'CONVERSIONS',
-  'CREATIVE',
-  'CREATIVE_SESSION',
-  'ENGINE_CONNECTION',
-  'EVENT_SOURCE',
-  'SYNDICATION',
-  'TASK',
-  'USER',
-]);
+/** Users and API keys are parts of their account's stream. */
+const types = new Set(
+  allEvents.flatMap(({ audited }) => audited?.resourceType ?? []).concat('API_KEY', 'USER'),
+);
+
+export const AuditedResource = z.enum([...types].sort());
 export type AuditedResource = z.infer<typeof AuditedResource>;
 
 /** Type of actor (the part of an actor before its `:`). */
@@ -37,7 +26,7 @@ export const who = {
   userId: z.string().optional().meta({ description: 'The user who owns the API key.' }),
 };
 
-/** An entry of the audit log (decisions.md section 2): a change, or a refused attempt. */
+/** An entry of the audit log: a change, or a refused attempt. */
 export const AuditLog = z
   .strictObject({
     id: z.string(),

@@ -1,53 +1,16 @@
+import { allEvents, type AuditedStream, type CarriedMember } from '../all-events.ts';
 import { firstUserId } from '../accounts/account.ts';
-import { AGENT } from '../agents/agent.ts';
-import { ASSET } from '../assets/asset.ts';
-import { AUDIENCE } from '../audiences/audience.ts';
 import { CAMPAIGN } from '../campaigns/campaign.ts';
-import { CATALOG } from '../catalogs/catalog.ts';
-import { CONVERSIONS } from '../conversions/conversion-events.ts';
 import { CREATIVE_SESSION } from '../creative-sessions/creative-session.ts';
-import { CREATIVE } from '../creatives/creative.ts';
 import { ENGINE_CONNECTION } from '../engines/engine-connection.ts';
-import { EVENT_SOURCE } from '../event-sources/event-source.ts';
-import { PERSONAL_DATA } from '../personal-data/personal-data-events.ts';
-import { SYNDICATION } from '../syndication/syndication.ts';
-import { TASK } from '../tasks/task.ts';
 import type { AuditedResource } from './audit-log-resource.ts';
 import { otherCausesOf, type OtherCauses } from '../causation.ts';
 
-type CarriedMember = 'advertiserId' | 'campaignIds' | 'part';
+const resources: ReadonlyMap<string, AuditedStream> = new Map(
+  allEvents.flatMap(({ category, audited }) => (audited === undefined ? [] : [[category, audited]])),
+);
 
-interface AuditedCategory {
-  readonly resourceType: AuditedResource;
-  /** Members that all events of a stream share, or that keep their value until an event changes them. */
-  readonly carries: readonly CarriedMember[];
-}
-
-/**
- * Categories in the audit log. It leaves out streams that serve others: members of audiences and items of catalogs
- * (they are data, partly personal), reserved names, plans of syncs. It also leaves out the directory of sellers,
- * which belongs to no account.
- */
-const resources: Readonly<Record<string, AuditedCategory>> = {
-  advertiser: { resourceType: 'ADVERTISER', carries: [] },
-  [CAMPAIGN]: { resourceType: 'CAMPAIGN', carries: ['advertiserId'] },
-  [CREATIVE]: { resourceType: 'CREATIVE', carries: ['advertiserId', 'campaignIds'] },
-  [CREATIVE_SESSION]: { resourceType: 'CREATIVE_SESSION', carries: ['advertiserId', 'campaignIds'] },
-  [ASSET]: { resourceType: 'ASSET', carries: ['advertiserId'] },
-  [EVENT_SOURCE]: { resourceType: 'EVENT_SOURCE', carries: ['advertiserId'] },
-  [CONVERSIONS]: { resourceType: 'CONVERSIONS', carries: [] },
-  [AUDIENCE]: { resourceType: 'AUDIENCE', carries: ['advertiserId'] },
-  [CATALOG]: { resourceType: 'CATALOG', carries: ['advertiserId'] },
-  [AGENT]: { resourceType: 'ADCP_AGENT', carries: [] },
-  [SYNDICATION]: { resourceType: 'SYNDICATION', carries: ['advertiserId'] },
-  [ENGINE_CONNECTION]: { resourceType: 'ENGINE_CONNECTION', carries: ['part'] },
-  [TASK]: { resourceType: 'TASK', carries: [] },
-  account: { resourceType: 'ACCOUNT', carries: [] },
-  // Erasures belong to the account; they have no state to fold.
-  [PERSONAL_DATA]: { resourceType: 'ACCOUNT', carries: [] },
-};
-
-export const auditedCategories: readonly string[] = Object.keys(resources);
+export const auditedCategories: readonly string[] = [...resources.keys()];
 
 /** The search columns of an audit log entry, as far as the event itself contains them. */
 export interface AuditedEvent {
@@ -82,7 +45,7 @@ export const auditedEvent = ({
   type,
   data,
 }: EventToAudit): AuditedEvent | undefined => {
-  const known = resources[category];
+  const known = resources.get(category);
   if (known === undefined) return undefined;
   const { resourceType, carries } = known;
   const named = data['advertiserId'];

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { SyncTask } from '../agents/agent-resource.ts';
+import { SyncTask } from '../agents/resource.ts';
 import { JobStatus } from '../syndication/syndication-job.ts';
 import { JsonMembers, ResourceType, TaskOf } from '../syndication/syndication-resource.ts';
 import { AuditLog, who, type ActorOrigin } from './audit-log-resource.ts';

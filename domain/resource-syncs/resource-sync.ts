@@ -1,10 +1,7 @@
 import { z } from 'zod';
 import { accept, type Decision, type EventsOf } from '../decision.ts';
 
-/**
- * A sync writes several streams, so it can stop half way. It records its plan before the first change: a repeat
- * follows the same plan and returns the same answer, although part of the changes is done.
- */
+/** A sync writes several streams and may stop half way. With the recorded plan a repeat gives the same answer. */
 
 const RESOURCE_SYNC = 'resourceSync';
 
@@ -15,7 +12,6 @@ const ResourceSyncPlanned = z.object({
   advertiserId: z.int(),
   /** Keys to delete because the sync does not contain them. */
   missing: z.array(z.string()),
-  /** New keys beyond the limit. */
   refused: z.array(z.string()),
 });
 

@@ -1,7 +1,7 @@
 import { accept, refuse, type Decision } from '../decision.ts';
 import { equalJson } from '../equal-json.ts';
-import { sellerEvents, type SellerEvent } from './seller-events.ts';
-import { builtInSellers, withSellers, type Seller, type SellerDirectory } from './seller-resource.ts';
+import { sellerEvents, type SellerEvent } from './events.ts';
+import { builtInSellers, withSellers, type Seller, type SellerDirectory } from './resource.ts';
 
 export const SELLERS = 'sellers';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { shownAgentId } from '../agents/agent-resource.ts';
+import { shownAgentId } from '../agents/resource.ts';
 import type { OtherCauses } from '../causation.ts';
 import { shownIds } from '../shown-id.ts';
 import { Timestamp } from '../values.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ReviewStatus } from '../creatives/seller-review-resource.ts';
+import { ReviewStatus } from '../creatives/seller-reviews.ts';
 import { Timestamp } from '../values.ts';
 
 const identity = { taskId: z.string(), customerId: z.int(), advertiserId: z.int() };
@@ -46,7 +46,7 @@ const CreativeSync = z.object({
 export const TaskAccepted = z.discriminatedUnion('taskType', [AudienceSync, CreativeSync]);
 export type TaskAccepted = z.infer<typeof TaskAccepted>;
 
-/** A task as the API shows it (decisions.md section 2). Null stands for unknown. */
+/** A task as the API shows it. Null stands for unknown. */
 export const TaskResource = z
   .strictObject({
     taskId: z.uuid(),

@@ -1,7 +1,7 @@
 import type { ClientBase } from 'pg';
 import type { RecordedEvent } from '../../shared/event-store/event-store.ts';
 import { byStream } from './fold-streams.ts';
-import { isFaultOfEvent } from './failure.ts';
+import { isFaultOfEvent } from './projection-failure.ts';
 import type { Projection } from './projection.ts';
 
 export interface FailedEvent {

@@ -37,6 +37,18 @@ export const openCheckpoint = async (
 };
 
 /**
+ * Blocks the read model until the end of the transaction, which may change rows without an event: the active runner
+ * then restarts from the stored checkpoint.
+ */
+export const raiseEpoch = async (client: Pick<ClientBase, 'query'>, name: string): Promise<Position> => {
+  const { rows } = await client.query<{ position: Position }>(
+    'update projection_checkpoints set epoch = epoch + 1 where name = $1 returning position',
+    [name],
+  );
+  return rows[0]?.position ?? START;
+};
+
+/**
  * Moves the checkpoint only if it is where this runner left it. This conditional update is the first statement of
  * every batch's transaction, so its row lock keeps other writers out until the rows are committed, too. A writer that
  * waited for the lock finds the checkpoint moved and does nothing. This alone guarantees that events are applied

@@ -8,7 +8,7 @@ import { failpoint } from '../../shared/async/failpoints.ts';
 import { inTransaction } from '../../shared/postgres/pool.ts';
 import { applyIsolated, TRIES, type FailedEvent } from './apply-events.ts';
 import { moveCheckpoint, type Checkpoint } from './checkpoint.ts';
-import { errorText, isFaultOfEvent } from './failure.ts';
+import { errorText, isFaultOfEvent } from './projection-failure.ts';
 import type { PassOver } from './move-checkpoints.ts';
 import type { Projection } from './projection.ts';
 

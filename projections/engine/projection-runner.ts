@@ -11,7 +11,7 @@ import type { Logger } from 'pino';
 import { withChildSignal } from './child-signal.ts';
 import { CheckpointMovedError, openCheckpoint, type Checkpoint } from './checkpoint.ts';
 import { commitBatch, type CommittedBatch } from './commit-batch.ts';
-import { errorText } from './failure.ts';
+import { errorText } from './projection-failure.ts';
 import type { PassOver } from './move-checkpoints.ts';
 import type { Projection } from './projection.ts';
 import { readAhead } from '../../shared/async/read-ahead.ts';

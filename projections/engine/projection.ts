@@ -33,7 +33,7 @@ export interface Projection {
 }
 
 /** A count of zero may have a row or none. */
-export const keptCounts: Comparison = { where: 'count <> 0' };
+export const nonZeroCounts: Comparison = { where: 'count <> 0' };
 
 /** The event can never become a row: its stream is parked, all others continue. */
 export class UnprojectableEventError extends Error {

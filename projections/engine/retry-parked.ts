@@ -7,7 +7,8 @@ import {
 } from '../../shared/event-store/event-store.ts';
 import { inTransaction } from '../../shared/postgres/pool.ts';
 import { applyIsolated, type FailedEvent } from './apply-events.ts';
-import { errorText } from './failure.ts';
+import { raiseEpoch } from './checkpoint.ts';
+import { errorText } from './projection-failure.ts';
 import { listParked, parkedColumns, type ParkedStream } from './parked-streams.ts';
 import type { Projection } from './projection.ts';
 
@@ -38,9 +39,7 @@ export const retryParked = (
     if (from === undefined) return { outcome: 'not-parked' };
     const { applied, failed } = await applyUpTo(client, store, projection, { stream, ...from });
     // Rows have changed without a new event, even if the stream stays parked.
-    await client.query('update projection_checkpoints set epoch = epoch + 1 where name = $1', [
-      projection.name,
-    ]);
+    await raiseEpoch(client, projection.name);
     if (failed !== undefined) {
       return { outcome: 'parked', stream: await parkAgain(client, projection.name, failed) };
     }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { accountEvents } from '../../domain/accounts/account-events.ts';
+import { accountEvents } from '../../domain/accounts/events.ts';
 import {
   ACCOUNT_PAST_BYTES,
   accountMembers,
@@ -13,7 +13,7 @@ import { accountStream, type OpenedAccount } from '../../domain/accounts/account
 import { valueOf } from '../../domain/accounts/shared-map.ts';
 import { apiKeyList } from './routes.ts';
 import { auditedKind } from '../resources/audited-kind.ts';
-import { boundedText } from '../../shared/http/schemas.ts';
+import { boundedText } from '../../domain/values.ts';
 import { buyer } from '../resources/resource-paths.ts';
 
 type Open = AccountPast & { readonly account: OpenedAccount };

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { ApiKeyResource, CurrentAccount } from '../../domain/accounts/account-resource.ts';
+import { ApiKeyResource, CurrentAccount } from '../../domain/accounts/resource.ts';
 import { notFound } from '../../shared/http/errors.ts';
 import { declaration, route, type Route } from '../../shared/http/route.ts';
 import { pageOf, pagingParameters } from '../../shared/http/schemas.ts';
 import type { TenantDatabase } from '../../shared/postgres/tenant-database.ts';
-import { listApiKeys } from './list-api-keys.ts';
+import { listApiKeys } from './list.ts';
 
 export const accountReadRoutes = (database: TenantDatabase): readonly Route[] => [
   currentRoute(database),

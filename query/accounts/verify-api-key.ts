@@ -10,7 +10,7 @@ import type {
   Verification,
   VerifyCredential,
 } from '../../shared/http/principal.ts';
-import { accountVersionSql, isWholeSql } from '../../shared/follow-log/account-mark.ts';
+import { accountVersionSql, isWholeSql } from '../../shared/follow-log/written-position.ts';
 
 type Role = NonNullable<Principal['user']>['role'];
 
@@ -56,7 +56,7 @@ export const verifyApiKey = (
   const lookUp = coalesce((keyIds: readonly string[]) => storedKeys(pool, keyIds), {
     batchMax: 200,
     inFlightMax: 2,
-    patienceMs: 20,
+    waitMsMax: 20,
   });
   const parse = rememberLast(parseApiKey);
   return async (credential, connection) => {
@@ -123,7 +123,7 @@ const storedKeys = async (
              user_id as "userId", scopes,
              (select role from users u where u.customer_id = k.customer_id and u.user_id = k.user_id) as role,
              ${accountVersionSql('k.customer_id')} as version,
-             coalesce(announced and (select disabled_at is null and access_revision >= 0
+             coalesce(announced and (select disabled_at is null
                from accounts a where a.customer_id = k.customer_id), false) as "isLive",
              ${isWholeSql('credentials')} as "isWhole",
              revoked_at is not null or coalesce(expires_at <= clock_timestamp(), false) as "isOver"

@@ -3,7 +3,8 @@ import { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import { advertiserFold } from '../../domain/advertisers/advertiser.ts';
 import { notFound } from '../../shared/http/errors.ts';
 import { declaration, route, type Route } from '../../shared/http/route.ts';
-import { boundedText, pagingParameters, pathIntegerId, queryBoolean } from '../../shared/http/schemas.ts';
+import { boundedText } from '../../domain/values.ts';
+import { pagingParameters, pathIntegerId, queryBoolean } from '../../shared/http/schemas.ts';
 import { listRoute } from '../resources/list-route.ts';
 import { rowReader, type RowReads } from '../resources/read-row.ts';
 import { listAdvertisers } from './list.ts';
@@ -17,7 +18,7 @@ export const advertiserPlace = {
   tag,
 };
 
-/** Endpoint 4 of the specification; the detail of decisions.md section 2. */
+/** Endpoint 4 of the specification. */
 export const advertiserReadRoutes = (reads: RowReads): readonly Route[] => [
   listRoute(advertiserList, AdvertiserResource, (customerId, filters, page) =>
     listAdvertisers(reads, customerId, filters, page),

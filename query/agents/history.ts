@@ -1,4 +1,4 @@
-import { agentIdOf, agentResource, shownAgentId, type Agent } from '../../domain/agents/agent-resource.ts';
+import { agentIdOf, agentResource, shownAgentId, type Agent } from '../../domain/agents/resource.ts';
 import { agentFold, agentStream } from '../../domain/agents/agent.ts';
 import { auditedKind, type ListRead } from '../resources/audited-kind.ts';
 import { byShownId, each, lastFirst, streamsByShownId } from '../resources/resource-paths.ts';

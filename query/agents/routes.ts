@@ -1,12 +1,13 @@
 import { z } from 'zod';
-import { agentIdOf, agentResource, AgentResource, type Agent } from '../../domain/agents/agent-resource.ts';
+import { agentIdOf, agentResource, AgentResource } from '../../domain/agents/resource.ts';
 import { agentFold } from '../../domain/agents/agent.ts';
 import { notFound } from '../../shared/http/errors.ts';
 import { declaration, route, type Route } from '../../shared/http/route.ts';
-import { boundedText, pagingParameters } from '../../shared/http/schemas.ts';
-import { listPage, type List, type Page } from '../resources/list-page.ts';
+import { boundedText } from '../../domain/values.ts';
+import { pagingParameters } from '../../shared/http/schemas.ts';
 import { listRoute } from '../resources/list-route.ts';
 import { stateReader, type RowReads } from '../resources/read-row.ts';
+import { listAgents } from './list.ts';
 
 const path = '/api/v2/buyer/adcp-agents';
 const tag = 'AdCP Agents';
@@ -15,18 +16,6 @@ export const agentPlace = {
   path: `${path}/{id}`,
   params: z.object({ id: boundedText(1, 100).meta({ description: 'Id of the agent.' }) }),
   tag,
-};
-
-const agents: List = {
-  readModel: 'agents',
-  table: 'adcp_agents',
-  at: 'created_at',
-  listed: `status = 'ACTIVE'`,
-};
-
-const listAgents = (reads: RowReads) => async (customerId: number, _query: unknown, page: Page) => {
-  const { items, total } = await listPage(reads, agents, { customerId }, [], page);
-  return { items: (JSON.parse(items) as readonly Agent[]).map(agentResource), total };
 };
 
 const listUnder = (at: string, operationId: string, summary: string) =>
@@ -45,9 +34,10 @@ export const agentLists = [
   listUnder('/api/v2/buyer/sales-agents', 'listSalesAgents', 'The same under another name'),
 ] as const;
 
-/** Agents of decisions.md section 2. */
 export const agentReadRoutes = (reads: RowReads): readonly Route[] => [
-  ...agentLists.map((list) => listRoute(list, AgentResource, listAgents(reads))),
+  ...agentLists.map((list) =>
+    listRoute(list, AgentResource, (customerId, _query, page) => listAgents(reads, customerId, page)),
+  ),
   detailRoute(reads),
 ];
 

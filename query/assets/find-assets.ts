@@ -1,9 +1,9 @@
-import { assetResource, type AssetResource, type StoredAsset } from '../../domain/assets/asset-resource.ts';
+import { assetResource, type AssetResource, type StoredAsset } from '../../domain/assets/resource.ts';
 import { textArray } from '../../shared/postgres/binary-array.ts';
 import { boundTo } from '../../shared/postgres/tenant-database.ts';
-import { freshnessColumns, freshnessSql, type Freshness } from '../../shared/follow-log/account-mark.ts';
+import { freshnessColumns, freshnessSql, type Freshness } from '../../shared/follow-log/written-position.ts';
 import { consistentRead } from '../../shared/follow-log/consistent-read.ts';
-import { ASSETS, type AssetReads } from './list-assets.ts';
+import { ASSETS, type AssetReads } from './list.ts';
 
 /** SQL of the UUID of a shown asset id (`assetIdOf`); null if the text is not an asset id. */
 const assetIdSql = (shown: string): string =>

@@ -5,7 +5,7 @@ import {
   shownAssetId,
   type Asset,
   type StoredAsset,
-} from '../../domain/assets/asset-resource.ts';
+} from '../../domain/assets/resource.ts';
 import { assetFold, assetStream } from '../../domain/assets/asset.ts';
 import { assetList, assetRead } from './routes.ts';
 import { auditedKind, type AuditedKind } from '../resources/audited-kind.ts';

@@ -1,12 +1,18 @@
 import { z } from 'zod';
-import { AssetSource, MediaKind } from '../../domain/assets/asset-values-resource.ts';
-import { assetIdOf, assetResource, AssetResource } from '../../domain/assets/asset-resource.ts';
+import {
+  assetIdOf,
+  assetResource,
+  AssetResource,
+  AssetSource,
+  MediaKind,
+} from '../../domain/assets/resource.ts';
 import { notFound } from '../../shared/http/errors.ts';
 import { declaration, route, type Route } from '../../shared/http/route.ts';
-import { boundedText, pageOf, pagingParameters, pathIntegerId } from '../../shared/http/schemas.ts';
+import { boundedText } from '../../domain/values.ts';
+import { pageOf, pagingParameters, pathIntegerId } from '../../shared/http/schemas.ts';
 import type { ObjectStore } from '../../shared/storage/object-store.ts';
 import { refuseIfBehind } from '../resources/refuse-if-behind.ts';
-import { getAsset, listAssets, type AssetReads } from './list-assets.ts';
+import { getAsset, listAssets, type AssetReads } from './list.ts';
 import { serveRoute } from './serve-route.ts';
 
 export interface LibraryReads extends AssetReads {

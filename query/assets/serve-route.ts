@@ -1,12 +1,17 @@
 import fresh from 'fresh';
+import parseRange from 'range-parser';
 import { z } from 'zod';
-import { ASSETS_PATH } from '../../domain/assets/asset-resource.ts';
+import { ASSETS_PATH } from '../../domain/assets/resource.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
 import { route, type Reply, type Route } from '../../shared/http/route.ts';
 import { securityHeaders } from '../../shared/http/security-headers.ts';
 import { servedTypeOf } from '../../shared/storage/media-types.ts';
-import { objectKeyOf, type ObjectKey, type ObjectStore } from '../../shared/storage/object-store.ts';
-import { byteRangeOf } from './byte-range.ts';
+import {
+  objectKeyOf,
+  type ByteRange,
+  type ObjectKey,
+  type ObjectStore,
+} from '../../shared/storage/object-store.ts';
 
 interface Conditions {
   readonly range?: string | undefined;
@@ -99,3 +104,24 @@ const outOfRange = (bytes: number): ApiError =>
     { code: 'RANGE_NOT_SATISFIABLE', message: `The asset has ${bytes} bytes. Ask for some of them.` },
     { 'Content-Range': `bytes */${bytes}` },
   );
+
+/**
+ * The first range of a `Range` header (RFC 9110, 14.2), limited to `bytes`. @returns `whole` for headers that a
+ * server may ignore (several ranges, other units, invalid syntax), `none` if the range is not satisfiable
+ */
+export const byteRangeOf = (header: string | undefined, bytes: number): ByteRange | 'whole' | 'none' => {
+  if (header?.startsWith('bytes=') !== true) return 'whole';
+  const ranges = parseRange(bytes, header);
+  if (ranges === -1) return isLeftAside(header) ? 'whole' : 'none';
+  const [range, ...more] = ranges === -2 ? [] : ranges;
+  return range === undefined || more.length > 0 ? 'whole' : { first: range.start, last: range.end };
+};
+
+/**
+ * The package calls two such ranges unsatisfiable: one that ends before its start, and a suffix longer than the
+ * whole.
+ */
+const isLeftAside = (header: string): boolean => {
+  const [, from, to] = /^bytes=\s*(\d*)\s*-\s*(\d+)\s*$/.exec(header) ?? [];
+  return from === '' ? Number(to) > 0 : Number(to) < Number(from);
+};

@@ -1,6 +1,6 @@
 import { int8Array, uuidArray } from '../../shared/postgres/binary-array.ts';
 import { boundTo } from '../../shared/postgres/tenant-database.ts';
-import { freshnessColumns, freshnessSql, type Freshness } from '../../shared/follow-log/account-mark.ts';
+import { freshnessColumns, freshnessSql, type Freshness } from '../../shared/follow-log/written-position.ts';
 import { consistentRead } from '../../shared/follow-log/consistent-read.ts';
 import type { ResourceReads } from '../resources/resource-reads.ts';
 
@@ -11,11 +11,7 @@ export interface AudienceAt {
 
 const projection = 'audiences';
 
-/**
- * The number of members of each audience after the event. Undefined if the event is older than `audience_sizes`; for
- * an audience's last event its row has the number, too.
- * @throws ReadModelBehindError
- */
+/** Members after the event; undefined if the event is older than `audience_sizes`. @throws ReadModelBehindError */
 export const findAudienceSizes = async (
   { database, progress }: ResourceReads,
   customerId: number,

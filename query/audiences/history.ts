@@ -1,13 +1,10 @@
 import { z } from 'zod';
-import { audienceEvents, type AudienceEvent } from '../../domain/audiences/audience-events.ts';
-import {
-  audienceResource,
-  SIZES_KEPT_DAYS,
-  type Audience,
-} from '../../domain/audiences/audience-resource.ts';
+import { audienceEvents, type AudienceEvent } from '../../domain/audiences/events.ts';
+import { audienceResource, SIZES_KEPT_DAYS, type Audience } from '../../domain/audiences/resource.ts';
 import { AUDIENCE, audienceFold, audienceStream } from '../../domain/audiences/audience.ts';
 import { findAudienceSizes } from './find-audience-sizes.ts';
-import { audienceList, audiencesTable } from './routes.ts';
+import { audiencesTable } from './list.ts';
+import { audienceList } from './routes.ts';
 import { auditedKind, type AuditedKind } from '../resources/audited-kind.ts';
 import type { ResourceReads } from '../resources/resource-reads.ts';
 import { pathTextId } from '../../shared/http/schemas.ts';
@@ -20,34 +17,14 @@ import {
   streamsByKey,
 } from '../resources/resource-paths.ts';
 
-const audienceMembers = ({
-  key,
-  advertiserId: owner,
-  name,
-  consentBasis,
-  status,
-  createdAt,
-  updatedAt,
-}: Audience) => ({
-  audienceId: key,
-  advertiserId: owner,
-  name,
-  consentBasis,
-  status,
-  createdAt,
-  updatedAt,
-});
-
-/** An audience, and its last event: how many members it had is found by that. */
 interface AudiencePast {
   readonly audience: Audience | undefined;
-  /** From 0 as in the log; -1 before the first. */
   readonly revision: number;
 }
 
 const { initialState: noAudience, evolve: evolveAudience } = audienceFold;
 
-/** Members are personal data and never part of the history. The read model stores their number after every event. */
+/** Members are personal data and never part of the history. The revision finds their number (`audience_sizes`). */
 export const audienceKind = (reads: ResourceReads): AuditedKind =>
   auditedKind({
     category: AUDIENCE,
@@ -63,7 +40,10 @@ export const audienceKind = (reads: ResourceReads): AuditedKind =>
     idOf: ({ audience }) => audience.key,
     streamsOf: streamsByKey(AUDIENCE, audienceStream),
     keyedIn: audiencesTable,
-    audited: ({ audience }) => audienceMembers(audience),
+    audited: ({ audience }) => {
+      const { customerId: _, key, lastChange: _change, ...shown } = audience;
+      return { ...shown, audienceId: key };
+    },
     nameOf: ({ audience }) => audience.name,
     place: {
       path: `${buyer}/advertisers/{id}/audiences/{audienceId}`,

@@ -1,26 +1,14 @@
 import { z } from 'zod';
-import {
-  audienceResource,
-  AudienceResource,
-  type Audience,
-} from '../../domain/audiences/audience-resource.ts';
-import { notFound } from '../../shared/http/errors.ts';
-import { declaration, route, type Route } from '../../shared/http/route.ts';
-import { pageOf, pagingParameters, pathIntegerId } from '../../shared/http/schemas.ts';
-import { refuseIfBehind } from '../resources/refuse-if-behind.ts';
-import { listResources } from '../resources/list-resources.ts';
-import type { ResourceReads, ResourceTable } from '../resources/resource-reads.ts';
+import { AudienceResource } from '../../domain/audiences/resource.ts';
+import { declaration, type Route } from '../../shared/http/route.ts';
+import { pagingParameters, pathIntegerId } from '../../shared/http/schemas.ts';
+import { listResourcesRoute } from '../resources/list-resources.ts';
+import type { ResourceReads } from '../resources/resource-reads.ts';
+import { listAudiences } from './list.ts';
 
-export const audiencesTable: ResourceTable = {
-  readModel: 'audiences',
-  table: 'audiences',
-  body: `jsonb_build_object('members', r.members, 'audience', r.body::jsonb)::text`,
-};
-
-interface AudienceRow {
-  readonly members: number;
-  readonly audience: Audience;
-}
+export const audienceReadRoutes = (reads: ResourceReads): readonly Route[] => [
+  listResourcesRoute(audienceList, AudienceList, (owner, page) => listAudiences(reads, owner, page)),
+];
 
 const AudienceList = z
   .strictObject({ audiences: z.array(AudienceResource), total: z.int(), take: z.int(), skip: z.int() })
@@ -36,20 +24,3 @@ export const audienceList = declaration({
   params: z.object({ id: pathIntegerId('advertiser') }),
   query: z.object(pagingParameters(200)),
 });
-
-export const audienceReadRoutes = (reads: ResourceReads): readonly Route[] => [
-  route({
-    ...audienceList,
-    responses: { 200: { description: 'One page, and how many there are', data: AudienceList } },
-    handle: async ({ params: { id }, query, request }) => {
-      const owner = { customerId: request.principal.customerId, advertiserId: id };
-      const { take, skip } = pageOf(query);
-      const page = await listResources<AudienceRow>(reads, audiencesTable, owner, { take, skip }).catch(
-        refuseIfBehind,
-      );
-      if (page === undefined) throw notFound('advertiser');
-      const audiences = page.items.map(({ audience, members }) => audienceResource(audience, members));
-      return { status: 200, data: { audiences, total: page.total, take, skip } };
-    },
-  }),
-];

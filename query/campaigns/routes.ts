@@ -22,7 +22,7 @@ export const campaignPlace = {
   tag,
 };
 
-/** Campaigns of decisions.md section 2. */
+/** Campaigns. */
 export const campaignReadRoutes = (reads: RowReads): readonly Route[] => [
   listRoute(campaignList, CampaignResource, (customerId, filters, page) =>
     listCampaigns(reads, customerId, filters, page),

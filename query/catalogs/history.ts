@@ -1,7 +1,8 @@
-import { catalogResource } from '../../domain/catalogs/catalog-resource.ts';
+import { catalogResource } from '../../domain/catalogs/resource.ts';
 import { z } from 'zod';
 import { CATALOG, catalogFold, catalogStream } from '../../domain/catalogs/catalog.ts';
-import { catalogList, catalogsTable } from './routes.ts';
+import { catalogsTable } from './list.ts';
+import { catalogList } from './routes.ts';
 import { auditedKind } from '../resources/audited-kind.ts';
 import { pathTextId } from '../../shared/http/schemas.ts';
 import {

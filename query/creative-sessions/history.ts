@@ -6,7 +6,7 @@ import {
   sessionIdOf,
   shownSessionId,
   type CreativeSession,
-} from '../../domain/creative-sessions/creative-session-resource.ts';
+} from '../../domain/creative-sessions/resource.ts';
 import {
   creativeSessionFold,
   creativeSessionStream,

@@ -5,14 +5,14 @@ import {
   CreativeSessionDetail,
   CreativeSessionResource,
   sessionIdOf,
-} from '../../domain/creative-sessions/creative-session-resource.ts';
+} from '../../domain/creative-sessions/resource.ts';
 import { creativeSessionFold } from '../../domain/creative-sessions/creative-session.ts';
 import { notFound } from '../../shared/http/errors.ts';
 import { declaration, route, type Route } from '../../shared/http/route.ts';
 import { cursorLimitOf, cursorParameters, pathTextId } from '../../shared/http/schemas.ts';
 import { refuseIfBehind } from '../resources/refuse-if-behind.ts';
 import { stateReader, type RowReads } from '../resources/read-row.ts';
-import { CREATIVE_SESSIONS, listSessions } from './list-sessions.ts';
+import { CREATIVE_SESSIONS, listSessions } from './list.ts';
 import type { SessionCursors } from '../resources/session-cursor.ts';
 
 export interface SessionReads extends RowReads {

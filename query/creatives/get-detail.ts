@@ -4,11 +4,11 @@ import {
   creativeDetail,
   type CreativeDetail,
   type UsedAsset,
-} from '../../domain/creatives/creative-detail-resource.ts';
-import { assetIdsOf, type Creative } from '../../domain/creatives/creative-resource.ts';
+} from '../../domain/creatives/creative-detail.ts';
+import { assetIdsOf, type Creative } from '../../domain/creatives/resource.ts';
 import { creativeFold, creativeStream } from '../../domain/creatives/creative.ts';
 import { sellerDirectoryFold, sellerDirectoryStream } from '../../domain/sellers/seller-directory.ts';
-import type { SellerDirectory } from '../../domain/sellers/seller-resource.ts';
+import type { SellerDirectory } from '../../domain/sellers/resource.ts';
 import { loadState, loadStream } from '../../shared/aggregate/load-stream.ts';
 import type { SnapshotStore } from '../../shared/aggregate/snapshots.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
@@ -18,10 +18,10 @@ import {
   freshnessWithInstallationSql,
   type Freshness,
   type ShownReadModel,
-} from '../../shared/follow-log/account-mark.ts';
+} from '../../shared/follow-log/written-position.ts';
 import { consistentRead, ReadModelBehindError } from '../../shared/follow-log/consistent-read.ts';
-import { directoryOf, SELLERS, sellersSql } from '../sellers/find-sellers.ts';
-import { CREATIVES, type CreativeReads } from './list-creatives.ts';
+import { directoryOf, SELLERS, sellersSql } from '../sellers/list.ts';
+import { CREATIVES, type CreativeReads } from './list.ts';
 
 export interface ShownAssets {
   readonly readModel: string;

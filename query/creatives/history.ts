@@ -3,21 +3,21 @@ import { derivedId } from '../../shared/aggregate/ids.ts';
 import { CAMPAIGN } from '../../domain/campaigns/campaign.ts';
 import { categoryOf } from '../../shared/event-store/event-store.ts';
 import { z } from 'zod';
-import { assetIdOf, assetResource, type Asset } from '../../domain/assets/asset-resource.ts';
+import { assetIdOf, assetResource, type Asset } from '../../domain/assets/resource.ts';
 import { assetStream } from '../../domain/assets/asset.ts';
 import { campaignIdOf, shownCampaignId, type Campaign } from '../../domain/campaigns/resource.ts';
 import { campaignStream } from '../../domain/campaigns/campaign.ts';
-import { creativeDetail } from '../../domain/creatives/creative-detail-resource.ts';
+import { creativeDetail } from '../../domain/creatives/creative-detail.ts';
 import {
   assetIdsOf,
   creativeIdOf,
   creativeResource,
   shownCreativeId,
   type Creative,
-} from '../../domain/creatives/creative-resource.ts';
+} from '../../domain/creatives/resource.ts';
 import { creativeFold, creativeStream } from '../../domain/creatives/creative.ts';
 import { sellerDirectoryStream } from '../../domain/sellers/seller-directory.ts';
-import type { SellerDirectory } from '../../domain/sellers/seller-resource.ts';
+import type { SellerDirectory } from '../../domain/sellers/resource.ts';
 import {
   advertiserCreativeList,
   campaignCreativeList,

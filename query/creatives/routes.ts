@@ -1,19 +1,19 @@
 import { z } from 'zod';
 import { campaignIdOf } from '../../domain/campaigns/resource.ts';
-import { CreativeDetail } from '../../domain/creatives/creative-detail-resource.ts';
+import { CreativeDetail } from '../../domain/creatives/creative-detail.ts';
 import {
   creativeIdOf,
   creativeResource,
   CreativeResource,
   CreativeRole,
   CreativeSource,
-} from '../../domain/creatives/creative-resource.ts';
+} from '../../domain/creatives/resource.ts';
 import { creativeFold } from '../../domain/creatives/creative.ts';
-import { FormatKind } from '../../domain/creatives/format-kinds-resource.ts';
+import { FormatKind } from '../../domain/creatives/format-kinds.ts';
 import { notFound } from '../../shared/http/errors.ts';
 import { declaration, route, type Reply, type Route } from '../../shared/http/route.ts';
+import { boundedText } from '../../domain/values.ts';
 import {
-  boundedText,
   pageOf,
   pagingParameters,
   pathIntegerId,
@@ -30,13 +30,13 @@ import {
   listLibraryCreatives,
   type CreativePage,
   type CreativeReads,
-} from './list-creatives.ts';
+} from './list.ts';
 
 const tag = 'Creatives';
 const search = boundedText(1, 255).optional().meta({ description: 'Part of the name; case does not count.' });
 const page = { 200: { description: 'One page', data: z.array(CreativeResource), paginated: true } };
 
-/** Endpoints 9 and 11 of the specification; lists of decisions.md section 2. */
+/** Endpoints 9 and 11 of the specification. */
 export const creativeReadRoutes = (
   reads: RowReads & { readonly baseUrl: () => string },
 ): readonly Route[] => {

@@ -1,6 +1,6 @@
 import { int4Array } from '../../shared/postgres/binary-array.ts';
 import { boundTo, type TenantDatabase } from '../../shared/postgres/tenant-database.ts';
-import { freshnessColumns, freshnessSql, type Freshness } from '../../shared/follow-log/account-mark.ts';
+import { freshnessColumns, freshnessSql, type Freshness } from '../../shared/follow-log/written-position.ts';
 import { consistentRead } from '../../shared/follow-log/consistent-read.ts';
 import type { ProjectionProgress } from '../../shared/follow-log/projection-progress.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { advertiserStream } from '../../domain/advertisers/advertiser.ts';
-import { engineConnectionEvents } from '../../domain/engines/engine-connection-events.ts';
+import { engineConnectionEvents } from '../../domain/engines/events.ts';
 import {
   connectionIdOf,
   engineConnectionResource,
@@ -8,13 +8,13 @@ import {
   shownConnectionId,
   type ConnectionOffsets,
   type EngineConnection,
-} from '../../domain/engines/engine-connection-resource.ts';
+} from '../../domain/engines/resource.ts';
 import {
   ENGINE_CONNECTION,
   engineConnectionFold,
   engineConnectionStream,
 } from '../../domain/engines/engine-connection.ts';
-import { creativeEngineOf } from '../../domain/engines/engine-resource.ts';
+import { creativeEngineOf } from '../../domain/engines/creative-engines.ts';
 import { engineConnectionList, slotIdOf } from './routes.ts';
 import { auditedKind, type RequestParams, type Moment } from '../resources/audited-kind.ts';
 import { notFound } from '../../shared/http/errors.ts';

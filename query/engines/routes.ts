@@ -3,12 +3,12 @@ import {
   engineConnectionResource,
   EngineConnectionResource,
   mappedAdvertisers,
-} from '../../domain/engines/engine-connection-resource.ts';
+} from '../../domain/engines/resource.ts';
 import {
   creativeEngineOf,
   CreativeEngineResource,
   creativeEngines,
-} from '../../domain/engines/engine-resource.ts';
+} from '../../domain/engines/creative-engines.ts';
 import {
   ENGINE_CONNECTION,
   engineConnectionFold,
@@ -27,7 +27,7 @@ const tag = 'Creatives';
 const TAKE_MAX = 200;
 const params = z.object({ id: pathIntegerId('engine') });
 
-/** The directory of creative engines, and an account's connections to them (decisions.md section 2). */
+/** The directory of creative engines, and an account's connections to them. */
 export const engineReadRoutes = (reads: RowReads): readonly Route[] => [
   listEnginesRoute,
   engineRoute,
@@ -77,7 +77,6 @@ export const engineConnectionList = declaration({
   }),
 });
 
-/** The id, a UUID, of the stream of an account's connections to one engine. */
 export const slotIdOf = (customerId: number, engineId: number): string =>
   resourceIdOf(ENGINE_CONNECTION, customerId, WHOLE_ACCOUNT, String(engineId));
 

@@ -1,11 +1,7 @@
-import {
-  notSeen,
-  type EventSource,
-  type EventSourceHealth,
-} from '../../domain/event-sources/event-source-resource.ts';
+import { notSeen, type EventSource, type EventSourceHealth } from '../../domain/event-sources/resource.ts';
 import { isoTimestampSql } from '../../shared/postgres/build-statement.ts';
 import { boundTo } from '../../shared/postgres/tenant-database.ts';
-import { freshnessColumns, freshnessSql, type Freshness } from '../../shared/follow-log/account-mark.ts';
+import { freshnessColumns, freshnessSql, type Freshness } from '../../shared/follow-log/written-position.ts';
 import { consistentRead } from '../../shared/follow-log/consistent-read.ts';
 import type { ResourceReads } from '../resources/resource-reads.ts';
 
@@ -13,10 +9,7 @@ interface HealthRow extends EventSourceHealth {
   readonly sourceId: string;
 }
 
-/**
- * The observed health of the sources, consistent with the conversion events that the account has logged.
- * @throws ReadModelBehindError
- */
+/** Consistent with the conversion events that the account has logged. @throws ReadModelBehindError */
 export const healthOf = async (
   { database, progress }: ResourceReads,
   customerId: number,

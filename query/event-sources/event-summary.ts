@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { EventType } from '../../domain/event-sources/event-source-resource.ts';
+import { EventType } from '../../domain/event-sources/event-type.ts';
 import { instant, Timestamp } from '../../domain/values.ts';
 import { isoTimestamp, type Clock } from '../../shared/async/clock.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
@@ -11,7 +11,7 @@ import {
   freshnessColumns,
   freshnessOfBothSql,
   type Freshness,
-} from '../../shared/follow-log/account-mark.ts';
+} from '../../shared/follow-log/written-position.ts';
 import { consistentRead } from '../../shared/follow-log/consistent-read.ts';
 import { refuseIfBehind } from '../resources/refuse-if-behind.ts';
 import type { ResourceReads } from '../resources/resource-reads.ts';
@@ -37,7 +37,7 @@ type EventSummary = z.infer<typeof EventSummary>;
 
 const Hour = instant().transform((epochMs) => Math.floor(epochMs / HOUR_MS));
 
-/** Accepted events by hour and type, over all of an advertiser's sources (decisions.md section 2). */
+/** Accepted events by hour and type, over all of an advertiser's sources. */
 export const eventSummaryRoute = (reads: EventSummaryReads): Route =>
   route({
     method: 'get',

@@ -1,13 +1,14 @@
 import { z } from 'zod';
 import { conversionStream } from '../../domain/conversions/conversion-events.ts';
-import { eventSourceResource, notSeen } from '../../domain/event-sources/event-source-resource.ts';
+import { eventSourceResource, notSeen } from '../../domain/event-sources/resource.ts';
 import { EVENT_SOURCE, eventSourceFold, eventSourceStream } from '../../domain/event-sources/event-source.ts';
-import { eventSourcesTable, findEventSources } from './find-event-sources.ts';
+import { eventSourcesTable, findEventSources } from './list.ts';
 import { eventSourceList, eventSourceRead, theOneEventSource } from './routes.ts';
 import { auditedKind, type AuditedKind } from '../resources/audited-kind.ts';
 import { refuseIfBehind } from '../resources/refuse-if-behind.ts';
 import type { ResourceReads } from '../resources/resource-reads.ts';
-import { boundedText, pathIntegerId } from '../../shared/http/schemas.ts';
+import { boundedText } from '../../domain/values.ts';
+import { pathIntegerId } from '../../shared/http/schemas.ts';
 import { resourceIdOf } from '../../shared/aggregate/ids.ts';
 import { buyer, each, lastFirst, listedOfAdvertiser, streamsByKey } from '../resources/resource-paths.ts';
 

@@ -3,21 +3,22 @@ import {
   eventSourceResource,
   EventSourceResource,
   type EventSource,
-} from '../../domain/event-sources/event-source-resource.ts';
+} from '../../domain/event-sources/resource.ts';
 import { EVENT_SOURCE, eventSourceFold } from '../../domain/event-sources/event-source.ts';
 import { loadState } from '../../shared/aggregate/load-stream.ts';
 import type { SnapshotStore } from '../../shared/aggregate/snapshots.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
 import { declaration, route, type Route } from '../../shared/http/route.ts';
-import { boundedText, pageOf, pagingParameters, pathIntegerId } from '../../shared/http/schemas.ts';
+import { boundedText } from '../../domain/values.ts';
+import { pagingParameters, pathIntegerId } from '../../shared/http/schemas.ts';
 import { resourceIdOf } from '../../shared/aggregate/ids.ts';
 import { ReadModelBehindError } from '../../shared/follow-log/consistent-read.ts';
 import { refuseIfBehind } from '../resources/refuse-if-behind.ts';
-import { listResources } from '../resources/list-resources.ts';
+import { listResourcesRoute } from '../resources/list-resources.ts';
 import { healthOf } from './event-source-health.ts';
 import { eventSummaryRoute, type EventSummaryReads } from './event-summary.ts';
-import { eventSourcesTable, findEventSources } from './find-event-sources.ts';
+import { findEventSources, listEventSources } from './list.ts';
 
 export interface EventSourceDetails extends EventSummaryReads {
   readonly store: EventStore;
@@ -27,7 +28,7 @@ export interface EventSourceDetails extends EventSummaryReads {
 const tag = 'Event Sources';
 
 export const eventSourceReadRoutes = (reads: EventSourceDetails): readonly Route[] => [
-  listRoute(reads),
+  listResourcesRoute(eventSourceList, EventSourceList, (owner, page) => listEventSources(reads, owner, page)),
   detailRoute(reads),
   eventSummaryRoute(reads),
 ];
@@ -46,23 +47,6 @@ export const eventSourceList = declaration({
   params: z.object({ id: pathIntegerId('advertiser') }),
   query: z.object(pagingParameters(200)),
 });
-
-const listRoute = (reads: EventSourceDetails): Route =>
-  route({
-    ...eventSourceList,
-    responses: { 200: { description: 'One page, and how many there are', data: EventSourceList } },
-    handle: async ({ params: { id }, query, request }) => {
-      const { customerId } = request.principal;
-      const owner = { customerId, advertiserId: id };
-      const page = await listResources<EventSource>(reads, eventSourcesTable, owner, pageOf(query)).catch(
-        refuseIfBehind,
-      );
-      if (page === undefined) throw notFound('advertiser');
-      const health = await healthOf(reads, customerId, page.items).catch(refuseIfBehind);
-      const eventSources = page.items.map((source) => eventSourceResource(source, health(source)));
-      return { status: 200, data: { eventSources, total: page.total } };
-    },
-  });
 
 export const eventSourceRead = declaration({
   method: 'get',
@@ -107,10 +91,7 @@ const findOne = async (
   }
 };
 
-/**
- * @returns the only active source; undefined if there is none
- * @throws ApiError VALIDATION_ERROR if there are several
- */
+/** The only active source. @throws ApiError VALIDATION_ERROR if there are several */
 export const theOneEventSource = (sources: readonly EventSource[]): EventSource | undefined => {
   const active = sources.filter(({ status }) => status === 'ACTIVE');
   if (active.length <= 1) return active[0];

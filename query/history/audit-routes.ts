@@ -5,11 +5,11 @@ import {
   AuditLog,
   AuditOutcome,
 } from '../../domain/history/audit-log-resource.ts';
-import { readText } from '../../domain/values.ts';
+import { boundedText, readText } from '../../domain/values.ts';
 import { isoTimestamp } from '../../shared/async/clock.ts';
 import { ApiError } from '../../shared/http/errors.ts';
 import { route, type Route } from '../../shared/http/route.ts';
-import { boundedText, pageOf, pagingParameters, pathIntegerId } from '../../shared/http/schemas.ts';
+import { pageOf, pagingParameters, pathIntegerId } from '../../shared/http/schemas.ts';
 import { NOT_RFC_3339, readRfc3339, RFC_3339 } from '../../domain/rfc3339.ts';
 import { refuseIfBehind } from '../resources/refuse-if-behind.ts';
 import type { ResourceReads } from '../resources/resource-reads.ts';

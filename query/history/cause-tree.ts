@@ -1,12 +1,12 @@
 import type { AuditLog } from '../../domain/history/audit-log-resource.ts';
 import type { CauseNode, CommandNode, JobNode } from '../../domain/history/cause-resource.ts';
 import type { CausedRow, EventRow } from './audit-entries.ts';
-import type { SeenJob } from '../resources/seen-job.ts';
+import type { JobHistory } from '../resources/job-history.ts';
 
 export interface TreeInput {
   readonly rows: readonly CausedRow[];
   readonly entries: readonly AuditLog[];
-  readonly jobs: readonly SeenJob[];
+  readonly jobs: readonly JobHistory[];
   /** The causing command of each command, where known. */
   readonly causes: ReadonlyMap<string, string>;
   /** True if a worker's command is a separate job, not a step of a job that its stream describes. */
@@ -14,8 +14,10 @@ export interface TreeInput {
   readonly hasFailed: (row: EventRow) => boolean;
 }
 
-const byFirstCommand = (jobs: readonly SeenJob[]): ReadonlyMap<string | undefined, readonly SeenJob[]> => {
-  const found = new Map<string | undefined, SeenJob[]>();
+const byFirstCommand = (
+  jobs: readonly JobHistory[],
+): ReadonlyMap<string | undefined, readonly JobHistory[]> => {
+  const found = new Map<string | undefined, JobHistory[]>();
   for (const job of jobs) found.set(job.begunBy, [...(found.get(job.begunBy) ?? []), job]);
   return found;
 };
@@ -24,7 +26,7 @@ const byFirstCommand = (jobs: readonly SeenJob[]): ReadonlyMap<string | undefine
  * @param ledBy of the row that found the job. If that request joined the job later, it is the cause, not the request
  * that began the job.
  */
-const causeOf = ({ begunBy, joinedBy }: SeenJob, ledBy: string | null): string | null =>
+const causeOf = ({ begunBy, joinedBy }: JobHistory, ledBy: string | null): string | null =>
   ledBy !== null && joinedBy.includes(ledBy) ? ledBy : (begunBy ?? null);
 
 type Draft<Node> = Omit<Node, 'events' | 'followedBy'> & {
@@ -51,7 +53,7 @@ export const causeTree = ({
     (nodes.get(node.causedBy ?? '')?.followedBy ?? top).push(node);
     return node;
   };
-  const jobNode = (job: SeenJob, ledBy: string | null = null): Draft<JobNode> => {
+  const jobNode = (job: JobHistory, ledBy: string | null = null): Draft<JobNode> => {
     const { id, facts, calls } = job;
     const known = nodes.get(id);
     if (known?.kind === 'job') return known;

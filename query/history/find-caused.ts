@@ -1,5 +1,5 @@
 import { boundTo } from '../../shared/postgres/tenant-database.ts';
-import { freshnessColumns, freshnessSql, type Freshness } from '../../shared/follow-log/account-mark.ts';
+import { freshnessColumns, freshnessSql, type Freshness } from '../../shared/follow-log/written-position.ts';
 import { consistentRead } from '../../shared/follow-log/consistent-read.ts';
 import type { ResourceReads } from '../resources/resource-reads.ts';
 import { attemptColumns, eventColumns, type AttemptRow, type CausedRow } from './audit-entries.ts';

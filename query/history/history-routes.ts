@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { Change, changesBetween } from '../../domain/history/change-resource.ts';
 import { route, type Route } from '../../shared/http/route.ts';
-import { boundedText, queryOffset, takeParameter } from '../../shared/http/schemas.ts';
+import { boundedText } from '../../domain/values.ts';
+import { queryOffset, takeParameter } from '../../shared/http/schemas.ts';
 import type { RequestParams, AuditedKind, Place } from '../resources/audited-kind.ts';
 import { HistoryEvent, historyEvent, SetBy, setByResource } from './event-resource.ts';
 import { expectReached, findHistory, notThere, type HistoryReads } from './find-history.ts';

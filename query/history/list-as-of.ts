@@ -12,7 +12,7 @@ import {
 } from '../../shared/http/route.ts';
 import { pageOf } from '../../shared/http/schemas.ts';
 import { boundTo } from '../../shared/postgres/tenant-database.ts';
-import { freshnessColumns, freshnessSql, type Freshness } from '../../shared/follow-log/account-mark.ts';
+import { freshnessColumns, freshnessSql, type Freshness } from '../../shared/follow-log/written-position.ts';
 import { consistentRead } from '../../shared/follow-log/consistent-read.ts';
 import type { SessionCursors } from '../resources/session-cursor.ts';
 import { refuseIfBehind } from '../resources/refuse-if-behind.ts';

@@ -3,14 +3,15 @@ import { AuditLog } from '../../domain/history/audit-log-resource.ts';
 import { CauseNode } from '../../domain/history/cause-resource.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
 import { route, type RequestContext, type Route } from '../../shared/http/route.ts';
-import { boundedText, takeParameter } from '../../shared/http/schemas.ts';
+import { boundedText } from '../../domain/values.ts';
+import { takeParameter } from '../../shared/http/schemas.ts';
 import { refuseIfBehind } from '../resources/refuse-if-behind.ts';
 import type { CausedRow, EventRow } from './audit-entries.ts';
 import { entriesOf, type AuditReads } from './audit-routes.ts';
 import { causeTree } from './cause-tree.ts';
 import { causesOf, type Effect } from './causes-of.ts';
 import { findCaused, findEarlier, REFUSED_MAX, type EarlierEvent } from './find-caused.ts';
-import type { SeenJob } from '../resources/seen-job.ts';
+import type { JobHistory } from '../resources/job-history.ts';
 import type { StreamHistory } from './stream-history.ts';
 
 const TAKE_MAX = 500;
@@ -104,13 +105,13 @@ const jobsOf = async (
   { kindOf, forEach }: AuditReads,
   history: StreamHistory,
   rows: readonly EventRow[],
-): Promise<readonly SeenJob[]> => {
+): Promise<readonly JobHistory[]> => {
   const streams = new Map<string, { readonly first: EventRow; readonly last: EventRow }>();
   for (const row of rows) {
     if (kindOf(row)?.causes.jobsAmong === undefined) continue;
     streams.set(row.stream, { first: streams.get(row.stream)?.first ?? row, last: row });
   }
-  const jobs: SeenJob[] = [];
+  const jobs: JobHistory[] = [];
   await forEach(streams, async ([stream, { first, last }]) => {
     const kind = kindOf(first);
     if (kind?.causes.jobsAmong === undefined) return;
@@ -129,7 +130,7 @@ const causesOfPage = async (
   { principal }: Pick<RequestContext, 'principal'>,
   requestId: string,
   rows: readonly CausedRow[],
-  jobs: readonly SeenJob[],
+  jobs: readonly JobHistory[],
 ): Promise<ReadonlyMap<string, string>> => {
   const [first] = rows;
   const steps = new Set(jobs.flatMap((job) => job.steps));

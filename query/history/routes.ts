@@ -1,5 +1,5 @@
 import { campaignIdOf } from '../../domain/campaigns/resource.ts';
-import { connectionIdOf } from '../../domain/engines/engine-connection-resource.ts';
+import { connectionIdOf } from '../../domain/engines/resource.ts';
 import { sourceOfStream } from '../../domain/conversions/conversion-events.ts';
 import { eventSourceStream } from '../../domain/event-sources/event-source.ts';
 import type { AuditedResource } from '../../domain/history/audit-log-resource.ts';
@@ -13,7 +13,7 @@ import { requestRoute } from './request-route.ts';
 import { refusingAsOf, stateRoutes, withAsOf } from './as-of.ts';
 import type { HistoryReads } from './find-history.ts';
 import { historyRoutes } from './history-routes.ts';
-import { createKeptFolds, type KeptFolds } from './kept-folds.ts';
+import { createFoldCache, type FoldCache } from './fold-cache.ts';
 import { createSharedForEach } from '../../shared/async/limit.ts';
 import { createStreamHistory } from './stream-history.ts';
 import { ownersOfKey, type ResourceReads } from '../resources/resource-reads.ts';
@@ -28,7 +28,7 @@ export interface HistoryParts extends ResourceReads {
   /** That cursors are sealed with. */
   readonly keys: () => Promise<KeyRing>;
   /** Told what is to be interrupted when the store behind the service may be another one. */
-  readonly onKeptFolds: (kept: KeptFolds) => void;
+  readonly onFoldCache: (kept: FoldCache) => void;
 }
 
 /** Memory that states of the past may take. */
@@ -66,9 +66,9 @@ const listReads = (parts: HistoryParts, reads: HistoryReads): Parameters<typeof 
 });
 
 const historyReads = (parts: HistoryParts): HistoryReads => {
-  const { store, onKeptFolds } = parts;
-  const kept = createKeptFolds(store, KEPT_BYTES_MAX);
-  onKeptFolds(kept);
+  const { store, onFoldCache } = parts;
+  const kept = createFoldCache(store, KEPT_BYTES_MAX);
+  onFoldCache(kept);
   return {
     historyFor: ({ isUnheard }) => createStreamHistory(store, kept, isUnheard),
     forEach: createSharedForEach(AT_ONCE),

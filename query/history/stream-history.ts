@@ -8,7 +8,7 @@ import { toDomainEvent } from '../../shared/aggregate/recorded-domain-event.ts';
 import type { EventStore, RecordedEvent } from '../../shared/event-store/event-store.ts';
 import { UnheardError } from '../../shared/http/errors.ts';
 import type { AuditedKind, FoundStream } from '../resources/audited-kind.ts';
-import type { KeptFolds } from './kept-folds.ts';
+import type { FoldCache } from './fold-cache.ts';
 import type { Fold, FoldResult, Until } from './fold.ts';
 import { jsonBytes, PAGE_BYTES_MAX } from './page-bytes.ts';
 
@@ -66,7 +66,7 @@ const never = (): boolean => false;
 /** @param isUnheard true when the client is gone; default: never */
 export const createStreamHistory = (
   store: Pick<EventStore, 'readStream'>,
-  kept: KeptFolds,
+  kept: FoldCache,
   isUnheard: () => boolean = never,
 ): StreamHistory => {
   const stateAt: StreamHistory['stateAt'] = (kind, stream, until) =>

@@ -7,7 +7,7 @@ import type { Scope } from '../../shared/http/principal.ts';
 import type { RouteDeclaration } from '../../shared/http/route.ts';
 import type { ResourceTable } from './resource-reads.ts';
 import type { SessionCursors } from './session-cursor.ts';
-import type { SeenJob } from './seen-job.ts';
+import type { JobHistory } from './job-history.ts';
 
 export interface FoundStream {
   readonly stream: string;
@@ -117,7 +117,7 @@ export interface CauseInLog {
 /** How the service's own commands on a kind of resource follow from earlier events. */
 export interface Causes {
   /** The jobs that a stream's events describe. @param latest the state after the last of them */
-  readonly jobsAmong?: (events: readonly RecordedEvent[], latest: unknown) => readonly SeenJob[];
+  readonly jobsAmong?: (events: readonly RecordedEvent[], latest: unknown) => readonly JobHistory[];
   /** Streams of other resources whose changes trigger work on this one. */
   readonly followed?: (state: unknown) => readonly string[];
   /** True if the id of the effect's command derives from that event. */
@@ -183,7 +183,7 @@ export interface KindDefinition<State, Live extends State, Event extends Storabl
   readonly lists?: readonly ListRead<Live>[];
   readonly sharedLists?: readonly SharedListRead<Live>[];
   readonly causes?: Omit<Causes, 'jobsAmong' | 'followed'> & {
-    readonly jobsAmong?: (events: readonly RecordedEvent[], latest: Live) => readonly SeenJob[];
+    readonly jobsAmong?: (events: readonly RecordedEvent[], latest: Live) => readonly JobHistory[];
     readonly followed?: (live: Live) => readonly string[];
   };
 }

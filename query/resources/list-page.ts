@@ -11,7 +11,7 @@ import {
   freshnessOfBothSql,
   freshnessSql,
   type Freshness,
-} from '../../shared/follow-log/account-mark.ts';
+} from '../../shared/follow-log/written-position.ts';
 import { consistentRead } from '../../shared/follow-log/consistent-read.ts';
 import type { ResourceReads } from './resource-reads.ts';
 

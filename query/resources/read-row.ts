@@ -5,7 +5,7 @@ import type { SnapshotStore } from '../../shared/aggregate/snapshots.ts';
 import { coalesce } from '../../shared/async/coalesce.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 import { int4Array, textArray, uuidArray } from '../../shared/postgres/binary-array.ts';
-import { freshnessColumns, freshnessSql, type Freshness } from '../../shared/follow-log/account-mark.ts';
+import { freshnessColumns, freshnessSql, type Freshness } from '../../shared/follow-log/written-position.ts';
 import { ReadModelBehindError, readUntilFresh } from '../../shared/follow-log/consistent-read.ts';
 import type { ResourceReads } from './resource-reads.ts';
 
@@ -83,7 +83,7 @@ export const stateReader = <State, Event extends StorableEvent, None extends Sta
   };
 };
 
-/** One statement for each account: a transaction sees the rows of one account only (docs/access.md). */
+/** One statement for each account: a transaction sees the rows of one account only (docs/design/isolation.md). */
 const findRows = async <Id extends number | string>(
   { database }: ResourceReads,
   { readModel, table }: { readonly readModel: string; readonly table: string },

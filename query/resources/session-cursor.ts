@@ -16,7 +16,7 @@ export interface SessionCursors {
   read(customerId: number, campaignId: string, cursor: string): Promise<SessionPlace>;
 }
 
-/** The cursor is `base64url(updatedAt|id)` with a tag over it, the account and the campaign (decisions.md E1). */
+/** The cursor is `base64url(updatedAt|id)` with a tag over it, the account and the campaign. */
 export const createSessionCursors = (ask: () => Promise<KeyRing>): SessionCursors => {
   const signer = createTextSigner(ask, 'creative-sessions-cursor');
   const list = (customerId: number, campaignId: string): string => `${customerId}|${campaignId}`;

@@ -1,6 +1,6 @@
 import { START, type EventStore, type Position } from '../../shared/event-store/event-store.ts';
 import { readUntilFresh } from '../../shared/follow-log/consistent-read.ts';
-import type { SellerReads } from './find-sellers.ts';
+import type { SellerReads } from './list.ts';
 
 export const SUBMISSIONS = 'creative-submissions';
 
@@ -11,7 +11,7 @@ interface Row {
 
 /**
  * @returns the account of a creative that was submitted to the seller; undefined if it was not, or `customerId` is
- * not the seller's account. A seller's account can see nothing else of other accounts (docs/access.md).
+ * not the seller's account. A seller's account can see nothing else of other accounts (docs/design/isolation.md).
  *
  * If it finds nothing, it tries again after the read model has reached the current end of the log: another account
  * submitted the creative, so the caller's own last write is no measure.

@@ -1,7 +1,7 @@
 import { START, type EventStore, type Position } from '../../shared/event-store/event-store.ts';
 import { SUBMISSIONS } from './find-submission.ts';
 import { readUntilFresh } from '../../shared/follow-log/consistent-read.ts';
-import type { SellerReads } from './find-sellers.ts';
+import type { SellerReads } from './list.ts';
 
 export interface Submission {
   readonly creativeId: string;
@@ -21,7 +21,7 @@ interface Row {
 
 /**
  * Creatives that were submitted to a seller, sorted by id; undefined if `customerId` is not the seller's account. A
- * seller's account sees nothing else of other accounts (docs/access.md). Other accounts write submissions, so the
+ * seller's account sees nothing else of other accounts (docs/design/isolation.md). Other accounts write submissions, so the
  * read waits until the read model has reached the current end of the log.
  * @param customerId the seller's account
  * @param after UUID of the last creative on the previous page; undefined for the first page

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { sellerResource, SellerResource } from '../../domain/sellers/seller-resource.ts';
+import { sellerResource, SellerResource } from '../../domain/sellers/resource.ts';
 import { route, type Route } from '../../shared/http/route.ts';
 import { pageOf, pagingParameters } from '../../shared/http/schemas.ts';
 import { refuseIfBehind } from '../resources/refuse-if-behind.ts';
-import { readDirectory, type SellerReads } from './find-sellers.ts';
+import { readDirectory, type SellerReads } from './list.ts';
 
 export const sellerReadRoutes = (reads: SellerReads): readonly Route[] => [
   route({

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { assetIdOf, assetResource, type AssetResource } from '../../domain/assets/asset-resource.ts';
+import { assetIdOf, assetResource, type AssetResource } from '../../domain/assets/resource.ts';
 import { assetFold } from '../../domain/assets/asset.ts';
-import { assetIdsOf, creativeIdOf, shownCreativeId } from '../../domain/creatives/creative-resource.ts';
+import { assetIdsOf, creativeIdOf, shownCreativeId } from '../../domain/creatives/resource.ts';
 import { creativeFold } from '../../domain/creatives/creative.ts';
-import { ReviewStatus } from '../../domain/creatives/seller-review-resource.ts';
-import { sellerSubmission, SellerSubmission } from '../../domain/creatives/seller-submission-resource.ts';
+import { ReviewStatus } from '../../domain/creatives/seller-reviews.ts';
+import { sellerSubmission, SellerSubmission } from '../../domain/creatives/seller-submission.ts';
 import { loadState } from '../../shared/aggregate/load-stream.ts';
 import type { SnapshotStore } from '../../shared/aggregate/snapshots.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
@@ -13,7 +13,7 @@ import { route, type Route } from '../../shared/http/route.ts';
 import { cursorLimitOf, cursorParameters, pathIntegerId } from '../../shared/http/schemas.ts';
 import { createSharedForEach } from '../../shared/async/limit.ts';
 import { refuseIfBehind } from '../resources/refuse-if-behind.ts';
-import type { SellerReads } from './find-sellers.ts';
+import type { SellerReads } from './list.ts';
 import { listSubmissions, type Submission } from './list-submissions.ts';
 
 export interface SubmissionReads extends SellerReads {

@@ -4,7 +4,7 @@ import { audienceFold } from '../../domain/audiences/audience.ts';
 import { catalogFold } from '../../domain/catalogs/catalog.ts';
 import { eventSourceFold } from '../../domain/event-sources/event-source.ts';
 import { resourceIdOf } from '../../shared/aggregate/ids.ts';
-import { shownAgentId } from '../../domain/agents/agent-resource.ts';
+import { shownAgentId } from '../../domain/agents/resource.ts';
 import { syndicationEvents, type SyndicationEvent } from '../../domain/syndication/syndication-events.ts';
 import {
   syndicationJobs,
@@ -20,7 +20,7 @@ import {
 import { syndicationFold, syndicationStream } from '../../domain/syndication/syndication.ts';
 import { syndicationStatusList } from './routes.ts';
 import { auditedKind } from '../resources/audited-kind.ts';
-import type { SeenJob } from '../resources/seen-job.ts';
+import type { JobHistory } from '../resources/job-history.ts';
 import { toDomainEvent } from '../../shared/aggregate/recorded-domain-event.ts';
 import type { RecordedEvent } from '../../shared/event-store/event-store.ts';
 import { pathTextId } from '../../shared/http/schemas.ts';
@@ -59,10 +59,10 @@ const stepOf = (event: RecordedEvent): SyndicationStep => ({
 });
 
 /** Named as its record and its generation. */
-const seenJob = (
+const jobHistory = (
   { recordId, resourceType, resourceId, agentId }: SyndicationRecord,
   { generation, work, status, begun, joinedBy, steps, calls, endedAt, errorMessage }: SyndicationJob,
-): SeenJob => ({
+): JobHistory => ({
   id: `${shownSyndicationId(recordId)}-g${generation}`,
   begunBy: begun?.commandId,
   joinedBy,
@@ -89,8 +89,8 @@ const seenJob = (
   })),
 });
 
-const jobsAmong = (events: readonly RecordedEvent[], latest: SyndicationRecord): readonly SeenJob[] =>
-  syndicationJobs(events.map(stepOf), latest).map((job) => seenJob(latest, job));
+const jobsAmong = (events: readonly RecordedEvent[], latest: SyndicationRecord): readonly JobHistory[] =>
+  syndicationJobs(events.map(stepOf), latest).map((job) => jobHistory(latest, job));
 
 export const syndicationKind = auditedKind({
   ...syndicationFold,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { agentIdOf } from '../../domain/agents/agent-resource.ts';
+import { agentIdOf } from '../../domain/agents/resource.ts';
 import {
   ResourceType,
   syndicationResource,
@@ -8,13 +8,8 @@ import {
 } from '../../domain/syndication/syndication-resource.ts';
 import { notFound } from '../../shared/http/errors.ts';
 import { declaration, route, type Route } from '../../shared/http/route.ts';
-import {
-  boundedText,
-  digitStringId,
-  pageOf,
-  pagingParameters,
-  queryBoolean,
-} from '../../shared/http/schemas.ts';
+import { boundedText } from '../../domain/values.ts';
+import { digitStringId, pageOf, pagingParameters, queryBoolean } from '../../shared/http/schemas.ts';
 import { refuseIfBehind } from '../resources/refuse-if-behind.ts';
 import { listRecords, type SyndicationReads } from './list-records.ts';
 

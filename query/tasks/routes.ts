@@ -12,7 +12,7 @@ import {
   freshnessColumns,
   freshnessOfBothSql,
   type Freshness,
-} from '../../shared/follow-log/account-mark.ts';
+} from '../../shared/follow-log/written-position.ts';
 import { consistentRead, ReadModelBehindError } from '../../shared/follow-log/consistent-read.ts';
 import type { ResourceReads } from '../resources/resource-reads.ts';
 

@@ -98,6 +98,9 @@ export const handlerFor = <State, Command, Event extends StorableEvent, Refusal,
     /** Folds the stream, for answers that cannot wait for a read model. Undefined if the resource does not exist. */
     load: (stores: CommandStores, customerId: number, id: Id): Promise<Existing | undefined> =>
       loadState(stores, aggregate, customerId, id),
+    /** The same with the revision of the stream. */
+    loadWithRevision: async (stores: CommandStores, customerId: number, id: Id) =>
+      existingAt(await loadAt(stores, customerId, id), initialState),
     /** The state after an earlier run of this request, which needs no preparations then; else undefined. */
     doneBefore: async (
       stores: CommandStores,
@@ -109,6 +112,14 @@ export const handlerFor = <State, Command, Event extends StorableEvent, Refusal,
     },
   };
 };
+
+const existingAt = <State, None extends State>(
+  { state, revision }: LoadedStream<State>,
+  none: None,
+): { readonly state: Exclude<State, None>; readonly revision: number } | undefined =>
+  state === none || typeof revision !== 'number'
+    ? undefined
+    : { state: state as Exclude<State, None>, revision };
 
 const stateAfter = async <State, Event extends StorableEvent>(
   { store, snapshots }: CommandStores,

@@ -5,5 +5,5 @@ export interface Clock {
 
 export const systemClock: Clock = { now: () => Date.now() };
 
-/** ISO 8601 in UTC with milliseconds (decisions.md 1.1, row 18). */
+/** ISO 8601 in UTC with milliseconds. */
 export const isoTimestamp = (epochMs: number): string => new Date(epochMs).toISOString();

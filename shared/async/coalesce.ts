@@ -11,7 +11,7 @@ export interface CoalesceOptions {
    * Another round trip starts only when the last one has taken this long, ms. Above the usual duration, keys share
    * few round trips, and a round trip that hangs delays the others no longer than this. Default 0.
    */
-  readonly patienceMs?: number;
+  readonly waitMsMax?: number;
 }
 
 /**
@@ -22,7 +22,7 @@ export interface CoalesceOptions {
  */
 export const coalesce = <Key, Value>(
   ask: (keys: readonly Key[]) => Promise<readonly Value[]>,
-  { batchMax, inFlightMax, patienceMs = 0 }: CoalesceOptions,
+  { batchMax, inFlightMax, waitMsMax = 0 }: CoalesceOptions,
 ): ((key: Key) => Promise<Value>) => {
   let queue: Waiting<Key, Value>[] = [];
   let inFlight = 0;
@@ -55,7 +55,7 @@ export const coalesce = <Key, Value>(
     scheduled = false;
     while (queue.length > 0) {
       if (inFlight >= inFlightMax) return;
-      const waitMs = inFlight === 0 ? 0 : patienceMs - (performance.now() - sentAt);
+      const waitMs = inFlight === 0 ? 0 : waitMsMax - (performance.now() - sentAt);
       if (waitMs > 0) {
         dispatchLater(waitMs);
         return;

@@ -26,7 +26,7 @@ export interface AppendRequest {
   readonly events: readonly EncodedEvent[];
   readonly bytes: number;
   /** Updates the account's position for high-volume events instead of its general position. */
-  readonly isMarkedApart?: boolean;
+  readonly hasOwnPositions?: boolean;
 }
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

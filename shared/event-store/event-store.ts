@@ -182,7 +182,7 @@ export interface EventStore {
 
   /**
    * Follows the log from a position until the signal aborts. The subscribers of a store share one reader of the log's
-   * end (docs/records/0011-one-tail.md), so they receive the same event objects and must not change them. Reading is
+   * end (docs/design/records/0011-one-tail.md), so they receive the same event objects and must not change them. Reading is
    * lazy: a slow subscriber delays the others once, by at most 200 ms. Reconnects with bounded back-off. Within a
    * subscription, no event is skipped or delivered twice.
    * @throws LogGapError when the position is ahead of the log, or a position is missing

@@ -1,6 +1,6 @@
 import type { QueryResultRow } from 'pg';
 import { sleep } from '../async/backoff.ts';
-import type { Freshness } from './account-mark.ts';
+import type { Freshness } from './written-position.ts';
 import type { ProjectionProgress } from './projection-progress.ts';
 
 export interface FreshQuery {

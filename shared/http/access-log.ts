@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Histogram } from 'prom-client';
 import type { Logger } from 'pino';
-import type { Exchange } from './exchange.ts';
+import type { Exchange } from './http-exchange.ts';
 
 /**
  * The request id is the only client text in the line, and its format is validated: no forged lines, no leaked

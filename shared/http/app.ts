@@ -11,7 +11,7 @@ import { logWhenDone } from './access-log.ts';
 import { apiErrorOf, isOfUnheard } from './api-error-of.ts';
 import { errorEnvelope } from './envelope.ts';
 import { ApiError, KnownHolderError } from './errors.ts';
-import { beginExchange, exchangeOf } from './exchange.ts';
+import { beginExchange, exchangeOf } from './http-exchange.ts';
 import type { Gate } from './gate.ts';
 import { refuseAmbiguous } from './guard.ts';
 import { expressPath, inOrder, type Route } from './route.ts';

@@ -7,7 +7,7 @@ export type CredentialKind = 'api-key' | 'access-token';
 
 const ACCESS_TOKEN = /^(?:at_|[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$)/;
 
-/** Access tokens begin with `at_` or are JWTs; all others are API keys (decisions.md 1.4). */
+/** Access tokens begin with `at_` or are JWTs; all others are API keys. */
 const kindOfCredential = (credential: string): CredentialKind =>
   ACCESS_TOKEN.test(credential) ? 'access-token' : 'api-key';
 

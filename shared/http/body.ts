@@ -4,7 +4,7 @@ import { ApiError } from './errors.ts';
 const BODY_BYTES_MAX = 1024 * 1024;
 
 /**
- * Reads the JSON body of a request; undefined if it is empty, with any content type (decisions.md 1.1, row 7).
+ * Reads the JSON body of a request; undefined if it is empty, with any content type.
  * @throws ApiError PAYLOAD_TOO_LARGE as soon as that is known, UNSUPPORTED_MEDIA_TYPE, BAD_REQUEST
  */
 export const readJsonBytes = async (

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { frontPageRoute } from './front-page.ts';
 import { openApiDocument } from './openapi.ts';
 import { route, type Route } from './route.ts';
 
@@ -29,7 +30,7 @@ export const documentRoutes = (
   const openApi = (): Record<string, unknown> =>
     (document ??= openApiDocument([...otherRoutes, ...routes], { title, version, description }, baseUrl()));
   const openApiYaml = async (): Promise<string> => (yaml ??= await yamlOf(openApi()));
-  const routes: readonly Route[] = [
+  const routes: Route[] = [
     route({
       method: 'get',
       path: '/openapi.json',
@@ -47,6 +48,7 @@ export const documentRoutes = (
     metadataRoute('', 'getProtectedResource', options),
     metadataRoute(apiPath, `get${apiName}ProtectedResource`, options),
   ];
+  routes.unshift(frontPageRoute(options, [...routes, ...otherRoutes]));
   return routes;
 };
 

@@ -1,27 +1,98 @@
 import type { Holder } from './principal.ts';
 
-/** All error codes of the API with their status (decisions.md 1.3). */
-export const statusOfCode = {
-  BAD_REQUEST: 400,
-  VALIDATION_ERROR: 400,
-  UNAUTHORIZED: 401,
-  FORBIDDEN: 403,
-  NOT_FOUND: 404,
-  METHOD_NOT_ALLOWED: 405,
-  CONFLICT: 409,
-  IDEMPOTENCY_CONFLICT: 409,
-  IDEMPOTENCY_IN_FLIGHT: 409,
-  CONFIRMATION_EXPIRED: 409,
-  PAYLOAD_TOO_LARGE: 413,
-  UNSUPPORTED_MEDIA_TYPE: 415,
-  RANGE_NOT_SATISFIABLE: 416,
-  RATE_LIMITED: 429,
-  INTERNAL_ERROR: 500,
-  NOT_IMPLEMENTED: 501,
-  SERVICE_UNAVAILABLE: 503,
+/** All error codes of the API: status, meaning, and what a client should do (specification, Response envelope). */
+export const errorCodes = {
+  BAD_REQUEST: {
+    status: 400,
+    meaning: 'The request is not valid HTTP or JSON, or its URL cannot be decoded.',
+    remedy: 'Correct the syntax. Do not repeat the same bytes.',
+  },
+  VALIDATION_ERROR: {
+    status: 400,
+    meaning: 'An input has a wrong value. `field` is its path.',
+    remedy: 'Correct the input that `field` names.',
+  },
+  UNAUTHORIZED: {
+    status: 401,
+    meaning: 'The credential is missing, malformed, unknown, expired or revoked.',
+    remedy: 'Send `Authorization: Bearer` with a valid API key. For an upload, reserve a new upload URL.',
+  },
+  FORBIDDEN: {
+    status: 403,
+    meaning: 'The credential is valid but lacks the scope or the role for this request.',
+    remedy: 'Use a key with the scope that the endpoint lists.',
+  },
+  NOT_FOUND: {
+    status: 404,
+    meaning: 'The path or the resource does not exist, or the resource belongs to another account.',
+    remedy: 'Check the id and the account of the key.',
+  },
+  METHOD_NOT_ALLOWED: {
+    status: 405,
+    meaning: 'The path exists but not with this method. `Allow` lists the methods.',
+    remedy: 'Use a listed method.',
+  },
+  CONFLICT: {
+    status: 409,
+    meaning: 'The current state of the resource does not permit the change, or `expectedRevision` is stale.',
+    remedy: 'Read the resource again, then decide whether to repeat the change.',
+  },
+  IDEMPOTENCY_CONFLICT: {
+    status: 409,
+    meaning: 'The Idempotency-Key was already used for a different request.',
+    remedy: 'Use a new key for a new request.',
+  },
+  IDEMPOTENCY_IN_FLIGHT: {
+    status: 409,
+    meaning: 'The first request with this Idempotency-Key is still running.',
+    remedy: 'Wait one second, then repeat the request with the same key.',
+  },
+  CONFIRMATION_EXPIRED: {
+    status: 409,
+    meaning: 'The confirmation token is too old, or what it confirms has changed.',
+    remedy: 'Repeat the request without the token, read the new preview, then confirm it.',
+  },
+  PAYLOAD_TOO_LARGE: {
+    status: 413,
+    meaning: 'The body is larger than the endpoint accepts.',
+    remedy: 'Send less in one request.',
+  },
+  UNSUPPORTED_MEDIA_TYPE: {
+    status: 415,
+    meaning:
+      'The Content-Type or the Content-Encoding is not accepted here, or the uploaded bytes are of another type.',
+    remedy: 'Send the media type that the message names.',
+  },
+  RANGE_NOT_SATISFIABLE: {
+    status: 416,
+    meaning: 'The Range header asks for bytes after the end of the asset.',
+    remedy: 'Read the size from `Content-Range`, or omit Range.',
+  },
+  RATE_LIMITED: {
+    status: 429,
+    meaning: 'Too many requests in this window, or too many uploads at once. The request had no effect.',
+    remedy: 'Wait the seconds in `Retry-After`, then repeat it.',
+  },
+  INTERNAL_ERROR: {
+    status: 500,
+    meaning: 'A defect of the service. For a write, the outcome is unknown.',
+    remedy: 'Report `X-Request-Id`. Repeat a write only with the same Idempotency-Key.',
+  },
+  NOT_IMPLEMENTED: {
+    status: 501,
+    meaning: 'The specification has this area; this version does not.',
+    remedy: 'Do not repeat it. `/openapi.json` lists what exists.',
+  },
+  SERVICE_UNAVAILABLE: {
+    status: 503,
+    meaning:
+      'A store does not answer, the service starts or stops, or the deadline passed. For a write, the outcome may be unknown.',
+    remedy:
+      'Wait the seconds in `Retry-After`, then repeat the request; for a write with the same Idempotency-Key.',
+  },
 } as const;
 
-export type ErrorCode = keyof typeof statusOfCode;
+export type ErrorCode = keyof typeof errorCodes;
 
 /** `error` of the response envelope (specification, Response envelope). */
 export interface ErrorBody {
@@ -51,7 +122,7 @@ export class ApiError extends Error {
   }
 
   get status(): number {
-    return statusOfCode[this.body.code];
+    return errorCodes[this.body.code].status;
   }
 }
 
@@ -90,7 +161,7 @@ export class AlreadyDoneError extends ApiError {
   }
 }
 
-/** The same for a missing object and another account's (decisions.md 1.1, row 12). */
+/** The same for a missing object and another account's. */
 export const notFound = (what: string): ApiError =>
   new ApiError({
     code: 'NOT_FOUND',
@@ -106,7 +177,7 @@ export const invalid = (message: string, field: string): ApiError =>
 export const alreadyExists = (what: string): ApiError =>
   conflict(`This ${what} exists already. Read it instead.`);
 
-/** The resource has changed since it was read (decisions.md 1.1, row 26). */
+/** The resource has changed since it was read. */
 export const staleRevision = (what: string, expectedRevision: number, currentRevision: number): ApiError =>
   new ApiError({
     code: 'CONFLICT',

@@ -21,7 +21,7 @@ export type ExecuteOnce = (
 ) => Promise<OnceAnswer>;
 
 /**
- * Runs a command with an idempotency key with at most one effect (decisions.md 1.2). The claim only decides which
+ * Runs a command with an idempotency key with at most one effect. The claim only decides which
  * request runs first and which answer is replayed. The single effect follows from the command id, so every step after
  * the claim may fail, be lost or run twice, on any node.
  * - Done: stores the answer. If the answer is secret, stores only that there was one: a repeat runs the command

@@ -4,7 +4,7 @@ import type { Express } from 'express';
 /**
  * Request and response classes for the server of an Express application. Express replaces the prototype of each
  * request and response, so V8 loses its optimizations for their members. That costs several times what Node needs for
- * a request (https://github.com/expressjs/express/issues/5998; figures in docs/performance.md). These classes have
+ * a request (https://github.com/expressjs/express/issues/5998; figures in test/bench/results/notes.md). These classes have
  * the prototype of Express from the start, so the replacement changes nothing.
  */
 export const messagesOf = (app: Express): Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'> => {

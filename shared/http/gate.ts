@@ -20,7 +20,7 @@ type CountedRoute = Pick<Route, 'path' | 'access' | 'limit'> & { readonly method
 
 export interface Gate {
   /**
-   * Returns the principal of a request and counts it; sets the rate limit headers. Order (decisions.md 1.4): verify
+   * Returns the principal of a request and counts it; sets the rate limit headers. Order: verify
    * the credential, count, refuse, then the handler.
    * @throws ApiError UNAUTHORIZED, RATE_LIMITED, or SERVICE_UNAVAILABLE if the credential cannot be looked up
    */

@@ -2,7 +2,7 @@ import { RefusedItem } from '../json/refused-item.ts';
 import { elementTexts } from '../json/element-texts.ts';
 import { ApiError } from './errors.ts';
 
-/** Limits (docs/limits.md). A value that cannot be stored or serialized again would become an unreadable event. */
+/** Limits (docs/guides/requests.md). A value that cannot be stored or serialized again would become an unreadable event. */
 const DEPTH_MAX = 32;
 /** Above the largest valid call, which has 800,000 values. */
 const VALUES_MAX = 1_000_000;

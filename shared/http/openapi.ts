@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { statusOfCode } from './errors.ts';
+import { errorCodes } from './errors.ts';
 import { IDEMPOTENCY_KEY } from './idempotency-key.ts';
 import { limitOf, type Route, type SuccessResponse } from './route.ts';
 
@@ -49,6 +49,7 @@ export const parameterNames = (schema: z.ZodType | undefined): readonly string[]
   return Object.keys((jsonSchema(schema, 'input', {})['properties'] as Json | undefined) ?? {});
 };
 
+/** OpenAPI describes the header `Accept` by the media types of the answers. */
 const parametersOf = (
   schema: z.ZodType | undefined,
   where: 'path' | 'query' | 'header',
@@ -57,15 +58,15 @@ const parametersOf = (
   if (schema === undefined) return [];
   const object = jsonSchema(schema, 'input', components);
   const required = new Set((object['required'] as string[] | undefined) ?? []);
-  return Object.entries((object['properties'] as Record<string, Json> | undefined) ?? {}).map(
-    ([name, { description, ...member }]) => ({
+  return Object.entries((object['properties'] as Record<string, Json> | undefined) ?? {})
+    .filter(([name]) => name !== 'accept')
+    .map(([name, { description, ...member }]) => ({
       name,
       in: where,
       required: where === 'path' || required.has(name),
       ...(description === undefined ? {} : { description }),
       schema: member,
-    }),
-  );
+    }));
 };
 
 const pagination: Json = {
@@ -75,7 +76,7 @@ const pagination: Json = {
 };
 
 const successOf = (
-  { description, data, mediaType, paginated, enveloped }: SuccessResponse,
+  { description, data, mediaType, otherMediaType, paginated, enveloped }: SuccessResponse,
   components: Json,
 ): Json => {
   if (mediaType !== undefined) {
@@ -95,7 +96,8 @@ const successOf = (
             ...(paginated === true ? { meta: pagination } : {}),
           },
         };
-  return { description, content: { 'application/json': { schema } } };
+  const other = otherMediaType === undefined ? {} : { [otherMediaType]: { schema: { type: 'string' } } };
+  return { description, content: { 'application/json': { schema }, ...other } };
 };
 
 const idempotencyKey: Json = {
@@ -170,7 +172,7 @@ const errorEnvelope: Json = {
       type: 'object',
       required: ['code', 'message'],
       properties: {
-        code: { type: 'string', enum: Object.keys(statusOfCode) },
+        code: { type: 'string', enum: Object.keys(errorCodes) },
         message: { type: 'string' },
         field: { type: 'string', description: 'Dotted path of the input at fault.' },
         details: {},

@@ -1,7 +1,7 @@
 import { ApiError } from './errors.ts';
 
 /**
- * Parses a query string without guessing. Ignores unknown parameters (decisions.md 1.1, rows 5 and 6).
+ * Parses a query string without guessing. Ignores unknown parameters.
  * @param search text after the `?`
  * @param known the route's parameters
  * @throws ApiError BAD_REQUEST for broken percent-encoding; VALIDATION_ERROR with `field` for a known parameter that

@@ -6,7 +6,7 @@ type RateLimitHeaders = Readonly<
   Record<'RateLimit-Limit' | 'RateLimit-Remaining' | 'RateLimit-Reset', string>
 >;
 
-/** Whole seconds until the window closes, at least 1 (decisions.md 1.4). */
+/** Whole seconds until the window closes, at least 1. */
 const resetSeconds = ({ msLeft }: Standing): string => String(Math.max(1, Math.ceil(msLeft / 1_000)));
 
 const rateLimitHeaders = (standing: Standing): RateLimitHeaders => ({
@@ -32,7 +32,7 @@ export const rateLimited = (standing: Standing): ApiError =>
     { ...rateLimitHeaders(standing), 'Retry-After': resetSeconds(standing) },
   );
 
-/** 429 for API keys from an address where too many credentials did not verify (decisions.md 1.4). */
+/** 429 for API keys from an address where too many credentials did not verify. */
 export const keysRefused = (standing: Standing): ApiError =>
   new ApiError(
     {

@@ -3,7 +3,7 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:
 import type { RequestHandler } from 'express';
 import type { z } from 'zod';
 import { failpoint } from '../async/failpoints.ts';
-import { fingerprintOf } from '../idempotency/fingerprint.ts';
+import { fingerprintOf } from '../idempotency/request-fingerprint.ts';
 import type { ExecuteOnce, KeyedCommand } from './execute-once.ts';
 import type { StoredAnswer } from '../idempotency/claim.ts';
 import type { Logger } from 'pino';
@@ -12,7 +12,7 @@ import { readJsonBytes } from './body.ts';
 import { createDeadline } from './deadline.ts';
 import { successEnvelope } from './envelope.ts';
 import { ApiError, notFound } from './errors.ts';
-import { exchangeOf } from './exchange.ts';
+import { exchangeOf } from './http-exchange.ts';
 import type { KeyedDigest } from '../secrets/keyed-digest.ts';
 import type { Gate } from './gate.ts';
 import { idempotencyKeyOf } from './idempotency-key.ts';
@@ -67,7 +67,7 @@ interface Input {
   readonly received: unknown;
 }
 
-/** Order of checks: credential, rate, key format, schema, key, handler (decisions.md 1.2, order of checks). */
+/** Order of checks: credential, rate, key format, schema, key, handler. */
 export const routeHandler = (route: Route, services: RouteServices): RequestHandler => {
   const known: KnownNames = {
     parameters: new Set(parameterNames(route.query)),
@@ -298,9 +298,9 @@ const reserve = async ({ reserves }: Route): Promise<Readonly<Record<string, num
 
 const answerOf = (reply: Reply, { responses }: Route): Answer => {
   const { status } = reply;
-  if ('text' in reply) return { status, body: reply.text, contentType: reply.contentType };
   const headers = 'headers' in reply ? reply.headers : undefined;
   const own = headers && { headers, isKept: false };
+  if ('text' in reply) return { status, body: reply.text, contentType: reply.contentType, ...own };
   if ('bytes' in reply) return { status, body: '', bytes: reply.bytes, ...own };
   if (!('data' in reply || 'dataJson' in reply)) return { status, body: '', ...own };
   const text = 'dataJson' in reply ? reply.dataJson : JSON.stringify(reply.data);

@@ -46,7 +46,7 @@ export interface Route<
   readonly body?: Body;
   /** The body contains a secret: its fingerprint is keyed, so that it cannot be used to guess the secret. */
   readonly bodyIsSecret?: boolean;
-  /** Maximum size in bytes. Default 1 MiB (decisions.md 1.1, row 11). */
+  /** Maximum size in bytes. Default 1 MiB. */
   readonly bodyBytesMax?: number;
   /** Member of the body whose invalid items are passed to the handler as `RefusedItem` (`json-ingress.ts`). */
   readonly itemsMember?: string;
@@ -54,7 +54,7 @@ export interface Route<
   readonly reserves?: Readonly<Record<string, () => Promise<number>>>;
   /** The answer contains a secret: it is not stored, and a repeat must derive the same answer. */
   readonly answerIsSecret?: boolean;
-  /** Default: the account; method, path and JSON body (decisions.md 1.2). */
+  /** Default: the account; method, path and JSON body. */
   keyOf?(input: KeyInput<z.output<Params>, Received>): RequestKey;
   /**
    * Reads the body as a stream instead of JSON. Not part of the answer's deadline, so each wait in it needs a bound.
@@ -81,6 +81,8 @@ export interface SuccessResponse {
   /** Schema of `data`; absent for an answer without a body (204). */
   readonly data?: z.ZodType;
   readonly mediaType?: string;
+  /** A client can also ask for this type, which is sent as text. */
+  readonly otherMediaType?: string;
   /** True for offset-paged lists, with `meta.pagination`. */
   readonly paginated?: boolean;
   /** False for documents without the envelope (`/health`, `/openapi.json`). Default true. */
@@ -143,7 +145,12 @@ export type Reply =
       readonly headers?: Readonly<Record<string, string>>;
     }
   | { readonly status: number; readonly dataJson: string; readonly pagination?: Pagination }
-  | { readonly status: number; readonly text: string; readonly contentType: string }
+  | {
+      readonly status: number;
+      readonly text: string;
+      readonly contentType: string;
+      readonly headers?: Readonly<Record<string, string>>;
+    }
   | {
       readonly status: number;
       readonly bytes: OutgoingBytes;

@@ -20,11 +20,11 @@ const integerText = (pattern: RegExp, min: number, max: number, description?: st
       ...(description === undefined ? {} : { description }),
     });
 
-/** An integer id in a path: 1 to 2147483647, in canonical form (decisions.md 1.1, row 20). */
+/** An integer id in a path: 1 to 2147483647, in canonical form. */
 export const pathIntegerId = (what: string) =>
   integerText(/^[1-9]\d{0,9}$/, 1, INT32_MAX, `Id of the ${what}.`);
 
-/** A number above every id gives 404, not 400 (decisions.md 1.1, row 20): it becomes 0, which is never an id. */
+/** A number above every id gives 404, not 400: it becomes 0, which is never an id. */
 export const digitStringId = (what: string) =>
   z
     .string()
@@ -54,21 +54,16 @@ export const queryBoolean = (description?: string) =>
     .transform((text) => text === 'true')
     .meta({ type: 'boolean', ...(description === undefined ? {} : { description }) });
 
-/** A credential for another system: text that fits in a header. */
-export const foreignCredential = (text = z.string()) =>
-  text
-    .regex(/^[\u0021-\u007e]{1,4096}$/, 'must be 1 to 4096 visible ASCII characters without spaces')
-    .meta({ writeOnly: true });
-
-/** `min` to `max` code points, not trimmed (decisions.md 1.1, row 19). */
-export const boundedText = (min: number, max: number) => z.string().min(min).max(max);
-
 /** Only the text is checked here; the host's addresses when the connection is made. */
 export const outboundAddress = (policy: OutboundPolicy) =>
-  boundedText(1, 2_048).superRefine((url, context) => {
-    const problem = urlProblem(url, policy);
-    if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
-  });
+  z
+    .string()
+    .min(1)
+    .max(2_048)
+    .superRefine((url, context) => {
+      const problem = urlProblem(url, policy);
+      if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
+    });
 
 const TAKE_DEFAULT = 50;
 
@@ -89,7 +84,10 @@ const CURSOR_LENGTH_MAX = 1_000;
 
 export const cursorParameters = (limitMax: number) => ({
   limit: queryInteger(1, limitMax, `Items on a page. Default ${TAKE_DEFAULT}.`).optional(),
-  cursor: boundedText(1, CURSOR_LENGTH_MAX)
+  cursor: z
+    .string()
+    .min(1)
+    .max(CURSOR_LENGTH_MAX)
     .optional()
     .meta({ description: '`nextCursor` of the page before. Default: the first page.' }),
 });

@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { answerBrokenRequests } from './broken-request.ts';
 import { createDrain } from './drain.ts';
 import { messagesOf } from './express-messages.ts';
+import { listenErrorOf } from './listen-error.ts';
 import type { Pace } from './long-bodies.ts';
 import type { HeaderLines } from './security-headers.ts';
 
@@ -92,17 +93,9 @@ export const startServer = async (
 const isReadable = (target = ''): boolean =>
   target.startsWith('/') || (/^https?:\/\//i.test(target) && URL.canParse(target));
 
-/** The address cannot be used; the message names the settings to change. */
-export class ListenError extends Error {
-  override readonly name = 'ListenError';
-}
-
 const listen = (server: Server, host: string, port: number): Promise<void> =>
   new Promise((resolve, reject) => {
-    const fail = ({ code = 'unknown' }: NodeJS.ErrnoException): void =>
-      reject(
-        new ListenError(`Cannot listen on ${host} port ${port} (${code}). Set HOST or PORT to another.`),
-      );
+    const fail = (error: NodeJS.ErrnoException): void => reject(listenErrorOf(error, host, port));
     server.once('error', fail);
     server.listen(port, host, () => {
       server.off('error', fail);

@@ -7,7 +7,7 @@ const ISSUES_MAX = 100;
 /**
  * Validates input.
  * @throws ApiError VALIDATION_ERROR: `field` is the dotted path of the first problem, `details.issues` has the first
- * 100 (decisions.md 1.1, row 8)
+ * 100
  */
 export const validate = <Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> => {
   const checked = check(schema, input);

@@ -19,7 +19,7 @@ const KNOWN_MAX = 50_000;
 const SHARE_MS = 1_000;
 
 /**
- * The rule of 30 failures (specification, Authentication, rule 2; decisions.md 1.4): after them an address' API keys
+ * The rule of 30 failures (specification, Authentication, rule 2): after them an address' API keys
  * are refused until the window closes, except keys that verified from there within the last window's time. A key that
  * this process remembers costs no query. Other processes find it by a window in `verified`, which restarts when the
  * key verifies, at most once a second.

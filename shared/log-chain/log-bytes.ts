@@ -118,7 +118,7 @@ const TRIES_MAX = 6;
  * @param read receives the number of failed attempts
  * @throws the last error after 6 attempts, about 10 s; any other error immediately
  */
-export const untilRead = async <T>(
+export const readWithRetries = async <T>(
   read: (failures: number) => Promise<T>,
   signal?: AbortSignal,
 ): Promise<T> => {
@@ -137,7 +137,7 @@ export const untilRead = async <T>(
 export async function* pagesOf(log: LogBytes, after: Position): AsyncGenerator<readonly EventBytes[]> {
   const ending = new AbortController();
   const read = (behind: Position): Promise<readonly EventBytes[]> =>
-    untilRead((failures) => log.page(behind, Math.max(1, PAGE >> (2 * failures))), ending.signal);
+    readWithRetries((failures) => log.page(behind, Math.max(1, PAGE >> (2 * failures))), ending.signal);
   let reading = read(after);
   try {
     for (;;) {

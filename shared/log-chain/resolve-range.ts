@@ -8,7 +8,7 @@ import {
   type ChainEnd,
   type Checkpoint,
 } from './checkpoints.ts';
-import { untilRead, type LogBytes } from './log-bytes.ts';
+import { readWithRetries, type LogBytes } from './log-bytes.ts';
 
 /** A hash of the chain that was recorded outside the database. */
 export interface ExpectedHash {
@@ -50,7 +50,7 @@ export const resolveRange = async (
 ): Promise<Range> => {
   assertPositions(log, query);
   const { from, to } = query;
-  const newest = await untilRead(() => lastCheckpoint(pool, query.chain));
+  const newest = await readWithRetries(() => lastCheckpoint(pool, query.chain));
   if (newest === undefined) {
     throw new NotVerifiableError(
       query.chain === undefined
@@ -63,12 +63,14 @@ export const resolveRange = async (
     throw new NotVerifiableError(`chain ${chain} belongs to the log of another store (${format})`);
   if (from !== undefined && comparePositions(from, last) > 0)
     throw new NotVerifiableError(`nothing is sealed at ${from} or after it: chain ${chain} ends at ${last}`);
-  const anchor = from === undefined ? undefined : await untilRead(() => checkpointBefore(pool, chain, from));
+  const anchor =
+    from === undefined ? undefined : await readWithRetries(() => checkpointBefore(pool, chain, from));
   const start = anchor?.last ?? START;
-  const end = to === undefined ? undefined : ((await untilRead(() => sealedUpTo(pool, chain, to))) ?? to);
+  const end =
+    to === undefined ? undefined : ((await readWithRetries(() => sealedUpTo(pool, chain, to))) ?? to);
   assertExpectedWithin(query.expected, start, end);
   if (anchor !== undefined) return { start: anchor, anchor, isPredecessorGone: false, to, newest };
-  const previous = chain === 1 ? undefined : await untilRead(() => lastCheckpoint(pool, chain - 1));
+  const previous = chain === 1 ? undefined : await readWithRetries(() => lastCheckpoint(pool, chain - 1));
   return {
     start: beginning({ chain, format }, previous),
     anchor,

@@ -11,7 +11,7 @@ import {
   type ChainEnd,
   type Checkpoint,
 } from './checkpoints.ts';
-import { pagesOf, untilRead, type EventBytes } from './log-bytes.ts';
+import { pagesOf, readWithRetries, type EventBytes } from './log-bytes.ts';
 
 export interface LogVerification {
   readonly chain: number;
@@ -130,7 +130,7 @@ const verifyStart = async (options: VerifyOptions, run: Run, range: Range): Prom
     );
   }
   if (anchor === undefined) return;
-  run.isSigned = await untilRead(() => isSignedBefore(options.pool, anchor.chain, anchor.number));
+  run.isSigned = await readWithRetries(() => isSignedBefore(options.pool, anchor.chain, anchor.number));
   checkSignature(options, run, anchor);
   // The events of the anchor are outside the requested range.
   run.signed = 0;
@@ -148,7 +148,7 @@ const verifyCheckpoints = async (options: VerifyOptions, run: Run, range: Range)
   try {
     while (!isDone()) {
       const { chain, number } = run.end;
-      const checkpoints = await untilRead(() => checkpointsAfter(options.pool, chain, number));
+      const checkpoints = await readWithRetries(() => checkpointsAfter(options.pool, chain, number));
       if (checkpoints.length === 0) throw missing(run.end);
       for (const checkpoint of checkpoints) {
         if (isDone()) return;

@@ -118,6 +118,16 @@ export const createPersonalKeys = (pool: Pool, ask: () => Promise<KeyRing>): Per
   };
 };
 
+/** @returns the ids of the key sets that events may need and that this database can serve, of all accounts */
+export const storedKeySets = async (pool: Pick<Pool, 'query'>): Promise<ReadonlySet<string>> => {
+  const { rows } = await pool.query<{ id: string }>(
+    `select p.id from personal_keys p where p.forgotten_at is null and exists (select from secrets s
+       where s.customer_id = p.customer_id and s.owner_kind = $1 and s.owner_id::text = p.id::text)`,
+    [OWNER_KIND],
+  );
+  return new Set(rows.map(({ id }) => id));
+};
+
 const newestOf = ({ sets }: Account): KeySet | undefined =>
   [...sets.values()].findLast(({ keys }) => keys !== undefined)?.keys;
 

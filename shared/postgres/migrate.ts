@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
-import { Client } from 'pg';
+import { Client, type Pool } from 'pg';
 import { advisoryLocks } from './advisory-locks.ts';
+import { connectionProblem } from './connection-problem.ts';
 import { SYSTEM_ACCESS } from './isolate-tenants.ts';
 
 export interface Migration {
@@ -22,7 +23,7 @@ const WAIT_MS_MAX = 60_000;
  * Applies all pending migrations. Safe if several nodes start at once, or if one was killed during a migration: an
  * advisory lock serialises them, and Postgres releases it with the connection.
  * @returns the names of the applied migrations
- * @throws ForeignSchemaError if an incompatible version made the schema
+ * @throws UnreachableDatabaseError, RefusedLoginError; ForeignSchemaError if an incompatible version made the schema
  */
 export const migrate = async (
   connectionString: string,
@@ -35,7 +36,9 @@ export const migrate = async (
     query_timeout: WAIT_MS_MAX,
   });
   guard.on('error', () => undefined);
-  await guard.connect();
+  await guard.connect().catch((error: unknown) => {
+    throw connectionProblem(error, connectionString);
+  });
   try {
     await guard.query('select pg_advisory_lock($1)', [advisoryLocks.migration]);
     const done = await namesDone(guard);
@@ -56,7 +59,16 @@ const refuseOtherSchema = (done: ReadonlySet<string>, [first]: readonly Migratio
   );
 };
 
-const namesDone = async (client: Client): Promise<ReadonlySet<string>> => {
+/** @returns the names of the migrations that `migrate` would apply */
+export const pendingMigrations = async (
+  pool: Pick<Pool, 'query'>,
+  migrations: readonly Migration[],
+): Promise<readonly string[]> => {
+  const done = await namesDone(pool);
+  return migrations.flatMap(({ name }) => (done.has(name) ? [] : [name]));
+};
+
+const namesDone = async (client: Pick<Pool, 'query'>): Promise<ReadonlySet<string>> => {
   const table = await client.query<{ present: boolean }>(
     `select to_regclass('knex_migrations') is not null as present`,
   );

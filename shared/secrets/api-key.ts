@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
 
-/** `bx_<key id>_<secret>` (decisions.md 1.4). The id is public. Only the SHA-256 of the secret is stored. */
+/** `bx_<key id>_<secret>`. The id is public. Only the SHA-256 of the secret is stored. */
 const API_KEY = /^bx_([A-Za-z0-9]{16})_([A-Za-z0-9_-]{43})$/;
 
 export interface ApiKey {

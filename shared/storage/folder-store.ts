@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { ifMissing, orUnavailable } from './file-errors.ts';
 import type { ByteRange, ObjectKey, ObjectStore } from './object-store.ts';
 import { createSpool } from './spool.ts';
+import { syncFolder } from './sync-folder.ts';
 
 /**
  * Stores objects as files of a local folder. Drafts are on the same file system, so a rename publishes an object
@@ -58,15 +59,6 @@ const makeFolder = (path: string): Promise<void> =>
       await syncFolder(at);
     }
   });
-
-const syncFolder = async (path: string): Promise<void> => {
-  const folder = await open(path, 'r');
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
-};
 
 /** Opens the file before it returns, so an object that is deleted later can still be read to its end. */
 const read = async (path: string, range: ByteRange | undefined) => {

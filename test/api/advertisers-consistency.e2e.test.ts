@@ -4,7 +4,7 @@ import { untilTold } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { amount } from '../support/amount.ts';
 
-/** A read sees the writes of its account (decisions.md 1.1, row 25). */
+/** A read sees the writes of its account. */
 
 let service: RunningService;
 let account: TestAccount;

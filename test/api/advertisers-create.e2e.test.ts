@@ -3,7 +3,7 @@ import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import { invalid, refusalOf, type ApiAnswer } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
-/** POST /api/v2/buyer/advertisers (specification, endpoint 2; decisions.md E2). */
+/** POST /api/v2/buyer/advertisers (specification, endpoint 2). */
 
 let service: RunningService;
 let account: TestAccount;

@@ -3,7 +3,7 @@ import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import { invalid, refusalOf, type ApiAnswer } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
-/** Nested members of an advertiser, and members that clients cannot set (decisions.md 1.1, E2, E3). */
+/** Nested members of an advertiser, and members that clients cannot set. */
 
 let service: RunningService;
 let account: TestAccount;

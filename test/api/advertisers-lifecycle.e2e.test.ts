@@ -3,7 +3,7 @@ import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import { invalid, refusalOf, type Api, type ApiAnswer } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
-/** Detail, archive and restore (decisions.md sections 2 and 3), and ids on every route (1.1, rows 12 and 20). */
+/** Detail, archive and restore, and ids on every route. */
 
 let service: RunningService;
 let account: TestAccount;

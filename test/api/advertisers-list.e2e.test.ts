@@ -3,7 +3,7 @@ import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import { invalid, refusalOf, type ApiAnswer } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
-/** GET /api/v2/buyer/advertisers (specification, endpoint 4; decisions.md E4 and 1.1, rows 20 to 24). */
+/** GET /api/v2/buyer/advertisers (specification, endpoint 4). */
 
 let service: RunningService;
 let account: TestAccount;

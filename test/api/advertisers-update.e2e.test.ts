@@ -4,7 +4,7 @@ import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import { invalid, refusalOf, untilTold, type ApiAnswer } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
-/** PUT /api/v2/buyer/advertisers/{id} (specification, endpoint 3; decisions.md E3). */
+/** PUT /api/v2/buyer/advertisers/{id} (specification, endpoint 3). */
 
 let service: RunningService;
 let account: TestAccount;

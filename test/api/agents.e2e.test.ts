@@ -2,18 +2,19 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
+import { findSecretsInUse } from '../../app/lookups/secrets-in-use.ts';
 import { createOrphanSecrets } from '../../command/secrets/orphan-secrets.ts';
-import { agentIdOf, type AgentResource } from '../../domain/agents/agent-resource.ts';
+import { agentIdOf, type AgentResource } from '../../domain/agents/resource.ts';
 import { agentStream } from '../../domain/agents/agent.ts';
 import { createLog } from '../../app/log.ts';
-import { fingerprintOf } from '../../shared/idempotency/fingerprint.ts';
+import { fingerprintOf } from '../../shared/idempotency/request-fingerprint.ts';
 import { invalid, refusalOf } from '../support/api-client.ts';
 import { hostileUrls } from '../support/hostile-urls.ts';
 import { noSnapshots } from '../support/two-processes.ts';
 import { until } from '../support/toy-projection.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
-/** AdCP agents of decisions.md section 2. */
+/** AdCP agents. */
 
 let service: RunningService;
 let account: TestAccount;
@@ -102,12 +103,15 @@ describe('an agent', () => {
   });
 
   it('leaves no token behind: what no agent has is swept away, unless a registration may be under way', async () => {
-    const sweep = createOrphanSecrets({
-      pool: service.pool,
-      log: createLog('silent'),
-      store: service.store,
-      snapshots: noSnapshots,
-    });
+    const sweep = createOrphanSecrets(
+      {
+        pool: service.pool,
+        log: createLog('silent'),
+        store: service.store,
+        snapshots: noSnapshots,
+      },
+      findSecretsInUse(service.pool),
+    );
     const { pool } = service;
     const secretOf = async (id: string) => {
       const [registered] = await service.eventsOf(agentStream(account.customerId, agentIdOf(id) ?? ''));

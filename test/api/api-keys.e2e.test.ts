@@ -3,14 +3,14 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Pool } from 'pg';
 import { createKeyUse, forgetSealed } from '../../command/accounts/record-key-use.ts';
 import { createRetiredKeys } from '../../command/accounts/retire-keys.ts';
-import type { ApiKeyResource } from '../../domain/accounts/account-resource.ts';
-import { createKey, createUser, setAccess } from '../../cli/accounts.ts';
+import type { ApiKeyResource } from '../../domain/accounts/resource.ts';
+import { createKey, createUser, setAccess } from '../../cli/operate-accounts.ts';
 import { isoTimestamp, systemClock } from '../../shared/async/clock.ts';
-import { fingerprintOf } from '../../shared/idempotency/fingerprint.ts';
+import { fingerprintOf } from '../../shared/idempotency/request-fingerprint.ts';
 import { apiOf, invalid, refusalOf, type Api } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
-/** Accounts and API keys over HTTP (specification, Authentication; decisions.md 1.4 and section 2). */
+/** Accounts and API keys over HTTP (specification, Authentication). */
 
 type NewKey = ApiKeyResource & { readonly key: string };
 

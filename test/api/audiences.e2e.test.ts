@@ -6,7 +6,7 @@ import { resourceIdOf } from '../../shared/aggregate/ids.ts';
 import { invalid, refusalOf, type ApiAnswer } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
-/** Audiences and the tasks of their syncs (decisions.md section 2). */
+/** Audiences and the tasks of their syncs. */
 
 let service: RunningService;
 let account: TestAccount;

@@ -7,7 +7,7 @@ import { createLog } from '../../app/log.ts';
 import { createOutboundFetch, type OutboundFetch } from '../../shared/outbound/outbound-fetch.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
-/** The details of an advertiser's linked brand, from `brand.json` at its own domain (decisions.md E2). */
+/** The details of an advertiser's linked brand, from `brand.json` at its own domain. */
 
 const WITHIN_MS = 1_000;
 

@@ -3,14 +3,12 @@ import { readdir } from 'node:fs/promises';
 import { request, type ClientRequest } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import {
-  createGoneAssets,
-  createOrphanedObjects,
-  createOverdueReservations,
-} from '../../command/assets/sweep-assets.ts';
+import { findOverdueReservations } from '../../app/lookups/overdue.ts';
+import { expiredRows } from '../../projections/expired-rows.ts';
+import { createOrphanedObjects, createOverdueReservations } from '../../command/assets/sweep-assets.ts';
 import { createUploadTokens, type UploadGrant } from '../../command/assets/upload-token.ts';
 import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
-import { assetIdOf, type AssetResource } from '../../domain/assets/asset-resource.ts';
+import { assetIdOf, type AssetResource } from '../../domain/assets/resource.ts';
 import { sleep } from '../../shared/async/backoff.ts';
 import { systemClock } from '../../shared/async/clock.ts';
 import { parseKeyRing } from '../../shared/secrets/key-ring.ts';
@@ -218,9 +216,9 @@ describe.each(['a folder', 'S3'] as const)('broken uploads to %s', (kind) => {
     await service.pool.query(
       `update assets set expires_at = now() - interval '8 days' where status = 'RESERVED'`,
     );
-    await createOverdueReservations(writes).purge(10_000);
+    await createOverdueReservations(writes, findOverdueReservations(service.pool)).purge(10_000);
     await library();
-    await createGoneAssets(writes).purge(10_000);
+    await expiredRows(service.pool)['assets that are gone'].purge(10_000);
     await expectNothingElse(finished ?? []);
     const { rows } = await service.pool.query<{ status: string }>('select distinct status from assets');
     expect(rows).toEqual([{ status: 'READY' }]);

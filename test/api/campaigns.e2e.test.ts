@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { findEndedFlights } from '../../app/lookups/overdue.ts';
 import { createEndedFlights } from '../../command/campaigns/complete-campaigns.ts';
 import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import type { CampaignResource } from '../../domain/campaigns/resource.ts';
@@ -210,7 +211,7 @@ describe('phases', () => {
     await put(id, { flight });
     expect((await get(id)).body.data.phase).toBe('active');
     const { store, pool } = service;
-    const ended = createEndedFlights({ store, pool, clock: { now: () => Date.now() } });
+    const ended = createEndedFlights({ store, clock: { now: () => Date.now() } }, findEndedFlights(pool));
     await Promise.all([ended.purge(10), ended.purge(10)]);
     expect((await get(id)).body.data.phase).toBe('completed');
     expect((await service.eventsOf(`campaign-${account.customerId}-${uuidOf(id)}`)).length).toBe(4);

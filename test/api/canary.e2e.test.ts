@@ -2,14 +2,20 @@ import { Writable } from 'node:stream';
 import { format } from 'node:util';
 import { afterAll, describe, expect, it, jest } from '@jest/globals';
 import { pino } from 'pino';
-import type { ApiKeyResource } from '../../domain/accounts/account-resource.ts';
-import { createKey, createUser, setAccess } from '../../cli/accounts.ts';
+import type { ApiKeyResource } from '../../domain/accounts/resource.ts';
+import { createKey, createUser, setAccess } from '../../cli/operate-accounts.ts';
 import { EventStoreUnavailableError } from '../../shared/event-store/event-store.ts';
 import { apiOf, type Api } from '../support/api-client.ts';
 import { newSecret, secretIn, textOfAnswer, type CanaryRun } from '../support/canary/canary-run.ts';
 import { driveAgents } from '../support/canary/drive-agents.ts';
 import { driveUploads } from '../support/canary/drive-uploads.ts';
-import { collectPlaces, filesOf, foundIn, tablesOf, type Places } from '../support/canary/places.ts';
+import {
+  collectTexts,
+  filesOf,
+  foundIn,
+  tablesOf,
+  type SearchedTexts,
+} from '../support/canary/searched-texts.ts';
 import { startRunningService, type RunningService } from '../support/running-service.ts';
 import { describeWithRedis } from '../support/describe-with-redis.ts';
 import { createTestRedis } from '../support/test-redis.ts';
@@ -40,7 +46,7 @@ describe.each(stores)('with counters and jobs in %s', (store, describeStore, set
   describeStore('secrets', () => {
     it('are in no log, event, table, job, key of Redis, file, metric or error', async () => {
       const { service, drive } = await prepared(settings);
-      let places: Places;
+      let places: SearchedTexts;
       try {
         places = await drive();
       } finally {
@@ -58,7 +64,7 @@ describe.each(stores)('with counters and jobs in %s', (store, describeStore, set
 interface CanaryRunSetup {
   readonly service: RunningService;
   /** @returns everything that was searched, by place */
-  drive(): Promise<Places>;
+  drive(): Promise<SearchedTexts>;
 }
 
 const prepared = async (settings: Readonly<Record<string, string>>): Promise<CanaryRunSetup> => {
@@ -84,7 +90,7 @@ const prepared = async (settings: Readonly<Record<string, string>>): Promise<Can
   );
   const secrets = new Set<string>();
   const answers: string[] = [];
-  const collected = collectPlaces();
+  const collected = collectTexts();
   const mark = (key: string): string => {
     secrets.add(secretIn(key));
     return key;
@@ -127,7 +133,7 @@ const prepared = async (settings: Readonly<Record<string, string>>): Promise<Can
     return key;
   };
 
-  const drive = async (): Promise<Places> => {
+  const drive = async (): Promise<SearchedTexts> => {
     const { apiKey, customerId } = await service.openAccount('Canary');
     const api = apiWith(apiKey);
     await use(api);

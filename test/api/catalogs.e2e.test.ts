@@ -7,7 +7,7 @@ import { invalid, refusalOf, type ApiAnswer } from '../support/api-client.ts';
 import { hostileUrls } from '../support/hostile-urls.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
-/** Catalogs (decisions.md section 2): sync and list; the items in the log. */
+/** Catalogs: sync and list; the items in the log. */
 
 let service: RunningService;
 let account: TestAccount;

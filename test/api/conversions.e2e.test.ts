@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { BatchResult } from '../../domain/conversions/decide-batch.ts';
-import { freshnessColumns, freshnessSql } from '../../shared/follow-log/account-mark.ts';
+import { freshnessColumns, freshnessSql } from '../../shared/follow-log/written-position.ts';
 import { consistentRead } from '../../shared/follow-log/consistent-read.ts';
 import { invalid, refusalOf, type ApiAnswer } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
-/** POST /api/v2/buyer/event-sources/{key}/events (specification, endpoint 14; decisions.md E14). */
+/** POST /api/v2/buyer/event-sources/{key}/events (specification, endpoint 14). */
 
 let service: RunningService;
 let account: TestAccount;

@@ -3,9 +3,9 @@ import type { CampaignResource } from '../../domain/campaigns/resource.ts';
 import type {
   CreativeSessionDetail,
   CreativeSessionResource,
-} from '../../domain/creative-sessions/creative-session-resource.ts';
-import type { CreativeDetail } from '../../domain/creatives/creative-detail-resource.ts';
-import type { CreativeResource } from '../../domain/creatives/creative-resource.ts';
+} from '../../domain/creative-sessions/resource.ts';
+import type { CreativeDetail } from '../../domain/creatives/creative-detail.ts';
+import type { CreativeResource } from '../../domain/creatives/resource.ts';
 import { invalid, refusalOf } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import type { CampaignResource } from '../../domain/campaigns/resource.ts';
-import type { CreativeDetail } from '../../domain/creatives/creative-detail-resource.ts';
-import { creativeIdOf, type CreativeResource } from '../../domain/creatives/creative-resource.ts';
+import type { CreativeDetail } from '../../domain/creatives/creative-detail.ts';
+import { creativeIdOf, type CreativeResource } from '../../domain/creatives/resource.ts';
 import { creativeStream } from '../../domain/creatives/creative.ts';
 import { invalid, refusalOf } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';

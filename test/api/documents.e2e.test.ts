@@ -1,6 +1,10 @@
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
+import { version } from '../../app/version.ts';
 import { refusalOf } from '../support/api-client.ts';
+import { breakingChanges } from '../support/breaking-changes.ts';
 import { rawExchange } from '../support/raw-http.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { startToyService } from '../support/toy-service.ts';
@@ -54,6 +58,86 @@ describe.each(['', '/api/v2/buyer'])('below "%s"', (base) => {
         expect.arrayContaining([method.toLowerCase()]),
       ]);
     }
+  });
+});
+
+it('openapi.json breaks no client of the release', async () => {
+  const today = (await (await call('/openapi.json')).json()) as Readonly<Record<string, unknown>>;
+  // CONTRIBUTING.md tells how a new version gets its document. That of a released version never changes.
+  const folder = `test/released/${version}`;
+  const file = `${folder}/openapi.json`;
+  if (process.env['GOLDEN_WRITE'] === 'true' && !existsSync(file)) {
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(
+      file,
+      `${JSON.stringify(today, null, 1).replaceAll(service.baseUrl, 'http://127.0.0.1:3000')}\n`,
+    );
+  }
+  const released = JSON.parse(readFileSync(file, 'utf8')) as Readonly<Record<string, unknown>>;
+  expect(released['info']).toMatchObject({ version });
+  expect(breakingChanges(released, today)).toEqual([]);
+});
+
+describe('the front page', () => {
+  const accept = (types: string): Promise<Response> => call('/', { headers: { Accept: types } });
+  interface FrontPage {
+    readonly name: string;
+    readonly links: readonly { readonly href: string; readonly title: string }[];
+  }
+
+  it('is JSON for programs, and each of its links leads somewhere', async () => {
+    const answer = await call('/');
+    expect([answer.status, answer.headers.get('content-type'), answer.headers.get('vary')]).toEqual([
+      200,
+      'application/json; charset=utf-8',
+      'Accept',
+    ]);
+    const { name, links } = (await answer.json()) as FrontPage;
+    expect(name).toBe('Buyer Exchange');
+    const paths = links.map(({ href }) => href.slice(service.baseUrl.length));
+    expect(paths).toEqual(
+      expect.arrayContaining([
+        '/ready',
+        '/health',
+        '/openapi.json',
+        '/openapi.yaml',
+        '/skill.md',
+        '/metrics',
+      ]),
+    );
+    for (const { href } of links) expect([href, (await fetch(href)).status]).toEqual([href, 200]);
+  });
+
+  it('is a page for browsers that loads nothing, with the same links', async () => {
+    const answer = await accept('text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8');
+    const html = await answer.text();
+    expect([answer.status, answer.headers.get('content-type'), answer.headers.get('vary')]).toEqual([
+      200,
+      'text/html; charset=utf-8',
+      'Accept',
+    ]);
+    const { links } = (await (await call('/')).json()) as FrontPage;
+    expect([...html.matchAll(/href="([^"]+)"/g)].map(([, href]) => href)).toEqual(
+      links.map(({ href }) => href),
+    );
+    expect(html).not.toMatch(/<(?:script|link|img|iframe)| src=|url\(/);
+    const [, style = ''] = /<style>([^]*)<\/style>/.exec(html) ?? [];
+    const hash = createHash('sha256').update(style).digest('base64');
+    expect(answer.headers.get('content-security-policy')).toBe(
+      `default-src 'none';style-src 'sha256-${hash}';base-uri 'none';form-action 'none';frame-ancestors 'none'`,
+    );
+    expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
+  });
+
+  it('has only GET, and is in the OpenAPI document with both types', async () => {
+    const post = await call('/', { method: 'POST' });
+    expect([post.status, post.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS']);
+    const { paths } = (await (await call('/openapi.json')).json()) as {
+      paths: { '/': { get: { responses: { 200: { content: object } }; parameters?: unknown } } };
+    };
+    const { responses, parameters = [] } = paths['/'].get;
+    expect(Object.keys(responses[200].content)).toEqual(['application/json', 'text/html']);
+    expect(parameters).toEqual([]);
   });
 });
 
@@ -176,7 +260,7 @@ describe('an area that is not built', () => {
 });
 
 describe('what no limit counts', () => {
-  /** The whole list of docs/limits.md. */
+  /** The whole list of docs/guides/limits.md. */
   const uncounted = [
     'GET /live',
     'GET /health',

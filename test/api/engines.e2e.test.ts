@@ -1,21 +1,19 @@
 import { randomBytes, randomInt, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { findLiveConnection } from '../../command/engines/find-connection.ts';
-import { slotIdOf } from '../../command/engines/run-on-connection.ts';
-import { connectEngine, type ConnectionWrites } from '../../command/engines/connect-engine.ts';
+import { findLiveConnection } from '../../command/engines/load.ts';
+import { slotIdOf } from '../../command/engines/load.ts';
+import { connectEngine, type ConnectionWrites } from '../../command/engines/commands.ts';
 import { askSandboxEngine } from '../../command/engines/sandbox-engine.ts';
 import { createVerifyKey } from '../../command/engines/verify-key.ts';
 import { systemClock } from '../../shared/async/clock.ts';
+import { findSecretsInUse } from '../../app/lookups/secrets-in-use.ts';
 import { createOrphanSecrets } from '../../command/secrets/orphan-secrets.ts';
 import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
-import {
-  shownConnectionId,
-  type EngineConnectionResource,
-} from '../../domain/engines/engine-connection-resource.ts';
+import { shownConnectionId, type EngineConnectionResource } from '../../domain/engines/resource.ts';
 import { ENGINE_CONNECTION, engineConnectionStream } from '../../domain/engines/engine-connection.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
-import { fingerprintOf } from '../../shared/idempotency/fingerprint.ts';
+import { fingerprintOf } from '../../shared/idempotency/request-fingerprint.ts';
 import type { Logger } from 'pino';
 import { createLog } from '../../app/log.ts';
 import { parseKeyRing } from '../../shared/secrets/key-ring.ts';
@@ -27,7 +25,7 @@ import { invalid, refusalOf } from '../support/api-client.ts';
 import { noSnapshots, processOf } from '../support/two-processes.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
-/** Creative engines: endpoint 5 of the specification, and decisions.md E5 and section 2. */
+/** Creative engines: endpoint 5 of the specification. */
 
 let service: RunningService;
 let account: TestAccount;
@@ -427,7 +425,10 @@ describe('a key', () => {
     await service.pool.query(`update secrets set created_at = now() - interval '2 hours'`);
     // The read model is behind, or being rebuilt.
     await service.pool.query('delete from engine_connections where customer_id = $1', [mine.customerId]);
-    const sweep = createOrphanSecrets({ pool: service.pool, log, store, snapshots: noSnapshots });
+    const sweep = createOrphanSecrets(
+      { pool: service.pool, log, store, snapshots: noSnapshots },
+      findSecretsInUse(service.pool),
+    );
     await sweep.purge(1_000);
     const left = new Set(await secretsOf(mine));
     expect(left).toEqual(new Set([live, later, data['secretId'], unknown, unreadable]));

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
-import { notSeen, type EventSourceResource } from '../../domain/event-sources/event-source-resource.ts';
+import { notSeen, type EventSourceResource } from '../../domain/event-sources/resource.ts';
 import { sleep } from '../../shared/async/backoff.ts';
 import { invalid, refusalOf, type ApiAnswer } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
-/** Event sources (decisions.md section 2): sync, list and detail. */
+/** Event sources: sync, list and detail. */
 
 let service: RunningService;
 let account: TestAccount;

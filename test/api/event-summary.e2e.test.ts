@@ -2,12 +2,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import type { BatchResult } from '../../domain/conversions/decide-batch.ts';
 import { EventType } from '../../domain/event-sources/event-type.ts';
 import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
-import { notSeen, type EventSourceResource } from '../../domain/event-sources/event-source-resource.ts';
+import { notSeen, type EventSourceResource } from '../../domain/event-sources/resource.ts';
 import { sleep } from '../../shared/async/backoff.ts';
 import { invalid, refusalOf } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
-/** What is observed of event sources: their health, and events by hour (decisions.md section 2). */
+/** What is observed of event sources: their health, and events by hour. */
 
 const HOUR_MS = 3_600_000;
 const TEST_MS_MAX = 10_000;

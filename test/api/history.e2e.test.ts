@@ -12,7 +12,7 @@ import { png as pngOf } from '../support/sample-media.ts';
 import { reserve, send, upload } from '../support/uploads.ts';
 import { auditedKinds } from '../../query/history/all-kinds.ts';
 import { subjectsOfRoutes } from '../../app/subjects-of-routes.ts';
-import { createUser } from '../../cli/accounts.ts';
+import { createUser } from '../../cli/operate-accounts.ts';
 import { auditSearch, SCANNED_MAX, type AuditFilters } from '../../query/history/audit-search.ts';
 import { builtStatement, sql } from '../../shared/postgres/build-statement.ts';
 import { createTenantDatabase } from '../../shared/postgres/tenant-database.ts';

@@ -5,7 +5,7 @@ import { rawExchange } from '../support/raw-http.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
 /**
- * The API's edge with the real routes behind it: credentials, paths, bodies (decisions.md 1.1, 1.4). Of HTTP
+ * The API's edge with the real routes behind it: credentials, paths, bodies. Of HTTP
  * itself test/integration/http-*.e2e.test.ts says more, with toy routes.
  */
 
@@ -131,7 +131,7 @@ describe('paths', () => {
     '/api/v1/buyer/advertisers',
     '/api/v2/buyer/advertisers/1/restore/1',
     '/api/v2/buyer/advertisers%2F1',
-    '/',
+    '//',
   ])('%s does not exist', async (url) => {
     const answer = await fetch(service.baseUrl + url);
     expect(answer.status).toBe(404);

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
-import { fingerprintOf } from '../../shared/idempotency/fingerprint.ts';
+import { fingerprintOf } from '../../shared/idempotency/request-fingerprint.ts';
 import { createIdempotencyStore } from '../../shared/idempotency/idempotency-store.ts';
 import { apiOf, refusalOf, untilTold, type ApiAnswer } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
-/** How long a key is honored: 24 hours from completion (decisions.md 1.2). Time is moved in the table. */
+/** How long a key is honored: 24 hours from completion. Time is moved in the table. */
 
 let service: RunningService;
 let account: TestAccount;

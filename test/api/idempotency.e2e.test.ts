@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
-import { fingerprintOf } from '../../shared/idempotency/fingerprint.ts';
+import { fingerprintOf } from '../../shared/idempotency/request-fingerprint.ts';
 import { invalid, refusalOf, untilTold, type ApiAnswer } from '../support/api-client.ts';
 import { rawExchange } from '../support/raw-http.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
-/** Idempotency keys on every write (specification, Other bounds; decisions.md 1.2). */
+/** Idempotency keys on every write (specification, Other bounds). */
 
 let service: RunningService;
 let account: TestAccount;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
-import { createKey, createUser, setAccess } from '../../cli/accounts.ts';
+import { createKey, createUser, setAccess } from '../../cli/operate-accounts.ts';
 import { createSellerAccount } from '../../app/create-account.ts';
 import { advertiserRows } from '../../query/advertisers/routes.ts';
 import { rowReader } from '../../query/resources/read-row.ts';
@@ -17,7 +17,7 @@ import { reserve, storedFiles, upload } from '../support/uploads.ts';
 /**
  * Calls every route of `/openapi.json` with ids of another account: each answer equals that for an id that never
  * existed. A route without a row here fails. The second run removes the account from every query, so that the
- * database alone separates the accounts (docs/access.md).
+ * database alone separates the accounts (docs/design/isolation.md).
  */
 
 /** Ids of an account's resources, by the kind that a route refers to. */
@@ -238,6 +238,7 @@ const publicRows: Readonly<Record<string, 'upload' | 'bytes' | 'nothing'>> = {
   uploadAsset: 'upload',
   uploadAssetByPost: 'upload',
   readAsset: 'bytes',
+  getFrontPage: 'nothing',
   getHealth: 'nothing',
   getLive: 'nothing',
   getOpenApiYaml: 'nothing',

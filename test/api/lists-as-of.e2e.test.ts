@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { purgeableAudiences } from '../../command/audiences/purge-audiences.ts';
+import { expiredRows } from '../../projections/expired-rows.ts';
 import { storeMembers } from '../../command/audiences/audience-members.ts';
 import { advertiserEvents } from '../../domain/advertisers/events.ts';
 import { advertiserStream } from '../../domain/advertisers/advertiser.ts';
-import { type AudienceMember } from '../../domain/audiences/audience-events.ts';
+import { type AudienceMember } from '../../domain/audiences/events.ts';
 import { AUDIENCE, audienceAggregate, audienceStream } from '../../domain/audiences/audience.ts';
 import { executeCommand } from '../../shared/aggregate/execute-command.ts';
 import { toNewEvents } from '../../shared/aggregate/recorded-domain-event.ts';
@@ -591,7 +591,7 @@ it('an audience of a moment has as many members as then for 400 days; before tha
     ).rows.map(({ members }) => members);
   for (let tries = 0; (await sizeAt(0)) !== 3 && tries < 100; tries++) await pause(100);
 
-  for (const rows of Object.values(purgeableAudiences(service.pool))) await rows.purge(1_000);
+  for (const rows of Object.values(expiredRows(service.pool))) await rows.purge(1_000);
   expect(await kept()).toEqual([2, 3]);
   expect([await sizeAt(399.9), await sizeAt(390.1), await sizeAt(389.9), await sizeAt(0)]).toEqual([
     2, 2, 3, 3,

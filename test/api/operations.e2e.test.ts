@@ -163,6 +163,7 @@ describe('/openapi.json', () => {
       'get /api/v2/buyer/sellers/{sellerId}/submissions listSellerSubmissions',
       'get /api/v2/buyer/tasks/{taskId} getTask',
       'get /assets/{storageKey} readAsset',
+      'get / getFrontPage',
       'get /.well-known/oauth-protected-resource getProtectedResource',
       'get /.well-known/oauth-protected-resource/api/v2/buyer getBuyerProtectedResource',
       'get /api/v2/buyer/openapi.yaml getBuyerOpenApiYaml',

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { addSeller } from '../../command/sellers/manage-sellers.ts';
+import { addSeller } from '../../command/sellers/commands.ts';
 import type { CauseNode } from '../../domain/history/cause-resource.ts';
 import { auditProjection } from '../../projections/audit.ts';
 import { rebuildOnline } from '../../projections/engine/copy/online-rebuild.ts';

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { executeOnAsset } from '../../command/assets/asset-writes.ts';
+import { executeOnAsset } from '../../command/assets/load.ts';
 import { createOrphanedObjects, createOverdueReservations } from '../../command/assets/sweep-assets.ts';
 import { createObjectAttempts } from '../../command/assets/object-attempts.ts';
+import { findEndedFlights, findOverdueReservations } from '../../app/lookups/overdue.ts';
 import { createEndedFlights } from '../../command/campaigns/complete-campaigns.ts';
 import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import { assetStream } from '../../domain/assets/asset.ts';
@@ -105,7 +106,8 @@ describe(`behind ${POISONED} that cannot be done`, () => {
          - case when id = any($1::uuid[]) then interval '4 hours' else interval '3 hours' end`,
       [poisoned],
     );
-    const one = () => createOverdueReservations(writes, Infinity).purge(100);
+    const one = () =>
+      createOverdueReservations(writes, findOverdueReservations(service.pool), Infinity).purge(100);
     expect(await failuresOfTwo(one, one)).toEqual([POISONED, POISONED]);
     await until(async () => (await countOf(`assets where status = 'RESERVED'`)) === POISONED);
     expect(await countOf(`assets where status = 'EXPIRED'`)).toBe(DUE);
@@ -133,7 +135,8 @@ describe(`behind ${POISONED} that cannot be done`, () => {
     for (const id of poisoned) await poison(campaignStream(customerId, id), 'CampaignPaused');
     await until(async () => (await countOf(`campaigns where ends_at < now()`)) === uuids.length);
     const { store, pool } = service;
-    const ended = () => createEndedFlights({ store, pool, clock: systemClock }, Infinity).purge(10);
+    const ended = () =>
+      createEndedFlights({ store, clock: systemClock }, findEndedFlights(pool), Infinity).purge(10);
     expect(await failuresOfTwo(ended, ended)).toEqual([POISONED, POISONED]);
     const due = ordered.slice(POISONED);
     const streamOf = (id: string): string => campaignStream(customerId, id);

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import { connect, createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
-import type { AgentResource } from '../../domain/agents/agent-resource.ts';
+import type { AgentResource } from '../../domain/agents/resource.ts';
 import type { CauseNode } from '../../domain/history/cause-resource.ts';
 import { ATTEMPTS_MAX } from '../../command/workers/syndication/syndication-work.ts';
 import { auditProjection } from '../../projections/audit.ts';
@@ -43,7 +43,7 @@ const startWayTo = async (url: string) => {
   };
 };
 
-/** Endpoints 6 and 7 with a real agent behind them: decisions.md E6, E7, section 2. */
+/** Endpoints 6 and 7 with a real agent behind them. */
 
 let service: RunningService;
 let account: TestAccount;

@@ -4,7 +4,7 @@ import { createLog } from '../../app/log.ts';
 import { refusalOf } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
-/** A task (decisions.md section 2) while what it stands for is still being applied. */
+/** A task while what it stands for is still being applied. */
 
 let open: () => void = () => undefined;
 const gate = new Promise<void>((resolve) => {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { refusalOf, type ApiAnswer } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
-/** Wherever a client sends a time, the same texts are times and the others get the same word (docs/limits.md). */
+/** Wherever a client sends a time, the same texts are times and the others get the same word (docs/guides/requests.md). */
 
 let service: RunningService;
 let account: TestAccount;

@@ -25,7 +25,11 @@ it(
     });
     const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
     expect({ stderr, status: child.exitCode }).toEqual({ stderr: '', status: 0 });
-    expect(stdout).not.toContain('more lines');
+    expect([...stdout.matchAll(/^=== (\d+) of 11: /gm)].map(([, chapter]) => Number(chapter))).toEqual(
+      Array.from({ length: 11 }, (_, n) => n + 1),
+    );
+    expect(stdout).toMatch(/^\.\.\. \d+ more lines$/m);
+    expect(stdout).not.toContain('Press Enter');
     // The endpoints one after the other, by their numbers.
     const headed = [...stdout.matchAll(/^(\d+)\. [^\n]+\n[^]*?\n\n(\d{3}), /gm)];
     expect(headed.map(([, endpoint]) => Number(endpoint))).toEqual(
@@ -131,6 +135,51 @@ describe('on a service that runs', () => {
     expect((await api.get('/advertisers')).body.meta.pagination.total).toBe(0);
     await strict.stop();
   });
+
+  it('on a terminal the tour waits for Enter between two chapters', async () => {
+    const own = await createTestDatabase();
+    const child = spawn(
+      'script',
+      ['-qfec', `${process.execPath} ${shippedProgram('tour.js')}`, '/dev/null'],
+      {
+        env: { PATH: process.env['PATH'], DATABASE_URL: own.url },
+        stdio: ['pipe', 'pipe', 'ignore'],
+      },
+    );
+    const exited = once(child, 'close');
+    let shown = '';
+    child.stdout.on('data', (chunk: Buffer) => (shown += chunk.toString()));
+    const waits = (chapters: number): Promise<unknown> =>
+      until(async () => shown.split('Press Enter').length - 1 === chapters, 30_000);
+    await waits(1);
+    expect(shown).not.toContain('=== 2 of 11');
+    child.stdin.write('\n');
+    await waits(2);
+    expect(shown).toContain('=== 2 of 11');
+    child.stdin.write('\u0003');
+    expect((await exited)[0]).toBe(130);
+    await own.drop();
+  }, 60_000);
+
+  it('with --keep the tour leaves its service running until Ctrl-C, and says what to try next', async () => {
+    const own = await createTestDatabase();
+    const child = spawn(process.execPath, ['--no-warnings', shippedProgram('tour.js'), '--keep'], {
+      env: { PATH: process.env['PATH'], DATABASE_URL: own.url },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    const exited = once(child, 'exit');
+    let shown = '';
+    child.stdout.on('data', (chunk: Buffer) => (shown += chunk.toString()));
+    await until(async () => shown.includes('Every endpoint: '), 60_000);
+    const [, key = ''] = /export KEY=(\S+)/.exec(shown) ?? [];
+    const [, address = ''] = /curl -s '(\S+advertisers)'/.exec(shown) ?? [];
+    const list = () => fetch(address, { headers: { Authorization: `Bearer ${key}` } });
+    expect((await list()).status).toBe(200);
+    child.kill('SIGINT');
+    expect((await exited)[0]).toBe(130);
+    await expect(list()).rejects.toThrow();
+    await own.drop();
+  }, 90_000);
 
   it('interrupted, the tour ends its programs and says 130, as a shell does', async () => {
     const own = await createTestDatabase();

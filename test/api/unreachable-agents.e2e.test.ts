@@ -1,7 +1,7 @@
 import { createServer as createHttpServer } from 'node:http';
 import { createServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { agentIdOf, type AgentResource } from '../../domain/agents/agent-resource.ts';
+import { agentIdOf, type AgentResource } from '../../domain/agents/resource.ts';
 import { agentStream } from '../../domain/agents/agent.ts';
 import type { SyndicationResource } from '../../domain/syndication/syndication-resource.ts';
 import { startProgram, type Program } from '../support/program.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { assetIdOf } from '../../domain/assets/asset-resource.ts';
+import { assetIdOf } from '../../domain/assets/resource.ts';
 import { assetStream } from '../../domain/assets/asset.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import {
@@ -12,7 +12,7 @@ import {
   type UploadAnswer,
 } from '../support/uploads.ts';
 
-/** Idempotency keys of uploads: endpoints 12 and 13 (decisions.md 1.2, scope: the upload and the key). */
+/** Idempotency keys of uploads: endpoints 12 and 13. */
 
 let service: RunningService;
 let account: TestAccount;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Client } from 'pg';
 import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
-import type { AgentResource } from '../../domain/agents/agent-resource.ts';
+import type { AgentResource } from '../../domain/agents/resource.ts';
 import { sleep } from '../../shared/async/backoff.ts';
 import { advisoryLocks } from '../../shared/postgres/advisory-locks.ts';
 import { generousLimits } from '../support/generous-limits.ts';

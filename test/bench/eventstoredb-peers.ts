@@ -20,7 +20,7 @@ export const openAdapter = (url: string): EventStoreDbEventStore =>
     connectionString: url,
     log: pino({ level: 'silent' }),
     limits: longCallLimits,
-    markAccount: async () => undefined,
+    recordPosition: async () => undefined,
   });
 
 export const adapterAppender = (url: string): Appender => {

@@ -1,6 +1,6 @@
-import type { StoredAsset } from '../../domain/assets/asset-resource.ts';
+import type { StoredAsset } from '../../domain/assets/resource.ts';
 import type { Campaign } from '../../domain/campaigns/resource.ts';
-import type { Creative } from '../../domain/creatives/creative-resource.ts';
+import type { Creative } from '../../domain/creatives/resource.ts';
 import { runSql } from './bench-database.ts';
 import { withoutIndexes } from './without-indexes.ts';
 

@@ -1,4 +1,4 @@
-import { shownAgentId } from '../../domain/agents/agent-resource.ts';
+import { shownAgentId } from '../../domain/agents/resource.ts';
 import { runSql } from './bench-database.ts';
 import { withoutIndexes } from './without-indexes.ts';
 

@@ -6,8 +6,8 @@ import { documentPaths, publicationOf, type Documents } from './figures/publicat
 
 /**
  * `npm run bench:publish -- FILE...`: writes figures of one or several runs (`npm run bench -- --json FILE`) to
- * `docs/performance.json` and everything that is made of it. A scenario's lines are those of the last file that has it;
- * name `docs/performance.json` first to keep what is there.
+ * `test/bench/results/performance.json` and everything that is made of it. A scenario's lines are those of the last file that has it;
+ * name `test/bench/results/performance.json` first to keep what is there.
  */
 
 const files = process.argv.slice(2);

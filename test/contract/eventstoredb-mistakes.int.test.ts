@@ -46,7 +46,7 @@ const open = async (options: EventStoreServiceOptions, user: string, query: stri
     connectionString: addressOf(user, query),
     limits: { ...callLimits, readMs: 500, sendMs: 500 },
     log: pino({}, { write: (line: string) => void lines.push(JSON.parse(line) as (typeof lines)[number]) }),
-    markAccount: async () => undefined,
+    recordPosition: async () => undefined,
   });
 };
 

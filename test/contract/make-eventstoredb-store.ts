@@ -22,7 +22,7 @@ export interface EventStoreDbUnderTest {
 /** One process' worth: a store of its own on a server. @param limits the service's for what is about them */
 export const openEventStoreDbStore = (
   connectionString: string,
-  markAccount: () => Promise<void> = async () => undefined,
+  recordPosition: () => Promise<void> = async () => undefined,
   limits: CallLimits = longCallLimits,
 ): EventStoreDbUnderTest => {
   const marks: Mark[] = [];
@@ -30,8 +30,8 @@ export const openEventStoreDbStore = (
     connectionString,
     limits,
     log: pino({ level: process.env['TEST_LOG_LEVEL'] ?? 'silent' }),
-    markAccount: async (customerId, position) => {
-      await markAccount();
+    recordPosition: async (customerId, position) => {
+      await recordPosition();
       marks.push([customerId, position]);
     },
   });

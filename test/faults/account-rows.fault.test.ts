@@ -1,12 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { setAccountAccess } from '../../command/accounts/manage-account.ts';
+import { setAccountAccess } from '../../command/accounts/commands.ts';
 import { accountRowsIn } from '../../projections/account-rows.ts';
+import { findAccountNow } from '../../app/lookups/find-accounts.ts';
 import { createRetiredKeys } from '../../command/accounts/retire-keys.ts';
 import { admitUpload, grantOfToken } from '../../command/assets/admit-upload.ts';
 import { createUploadTokens } from '../../command/assets/upload-token.ts';
 import type { Installation } from '../../app/installation.ts';
-import type { ApiKeyResource } from '../../domain/accounts/account-resource.ts';
-import { listAccounts, setAccess } from '../../cli/accounts.ts';
+import type { ApiKeyResource } from '../../domain/accounts/resource.ts';
+import { setAccess } from '../../cli/operate-accounts.ts';
+import { listAccounts } from '../../query/accounts/list-accounts.ts';
 import { createAccount, createFirstAccount, createSellerAccount } from '../../app/create-account.ts';
 import { allProjections } from '../../projections/all-projections.ts';
 import { credentialsProjection } from '../../projections/credentials.ts';
@@ -155,12 +157,38 @@ describe("an operator's command killed between event and row", () => {
     const api = apiOf(`http://127.0.0.1:${supervisor.ports[0]}`, { Authorization: `Bearer ${apiKey}` });
     await until('refused', async () => (await api.get('/advertisers')).status === 401);
     expect(await standing(customerId)).toEqual(['disabled', 'disabled']);
-    for await (const { customerId: id, users } of listAccounts(installation)) {
+    for await (const { customerId: id, users } of listAccounts(installation.pool)) {
       if (id === customerId) expect(users.map(({ name }) => name)).toEqual(['Administrator', 'Mo']);
     }
     await setAccess(installation, customerId, 'enabled');
     expect((await api.get('/advertisers')).status).toBe(200);
     await supervisor.stop();
+  });
+
+  it('an account whose opening was cut off behind its event, and that was disabled then, never looks open', async () => {
+    const killed = await exchange(['accounts', 'create', '--name', 'Unseen'], {
+      DATABASE_URL: database.url,
+      EXCHANGE_FAILPOINTS: 'after-append:1',
+    });
+    expect([killed.status, killed.stdout]).toEqual([null, '']);
+    const { rows } = await installation.pool.query<{ customerId: number }>(
+      `select customer_id::float8 as "customerId" from api_keys k where not announced
+         and not exists (select from accounts a where a.customer_id = k.customer_id)`,
+    );
+    expect(rows).toHaveLength(1);
+    const [{ customerId } = { customerId: 0 }] = rows;
+    const settings = { DATABASE_URL: database.url };
+    expect((await exchange(['accounts', 'disable', String(customerId)], settings)).status).toBe(0);
+    expect(await standing(customerId)).toEqual(['disabled', 'disabled']);
+    for await (const event of installation.store.readStream(`account-${customerId}`)) {
+      await inTransaction(installation.pool, (client) => credentialsProjection.apply(client, [event]));
+      expect(await standing(customerId)).toEqual(['disabled', 'disabled']);
+    }
+    for await (const account of listAccounts(installation.pool)) {
+      if (account.customerId === customerId) {
+        expect(account).toMatchObject({ name: 'Unseen', status: 'DISABLED', users: [{ role: 'admin' }] });
+      }
+    }
   });
 
   it('an account whose opening was cut off before its event is none: not listed, not in the way of a first one', async () => {
@@ -211,7 +239,7 @@ const uploadTo = async ({ store, pool }: Installation, customerId: number): Prom
   const token = await tokens.issue({ ...grant, exp: Math.floor(systemClock.now() / 1_000) + 900 });
   const snapshots = createSnapshotStore(pool, createLog('silent'));
   const granted = await grantOfToken({ tokens, clock: systemClock }, 'u', token);
-  return admitUpload({ store, snapshots, pool }, granted, false).then(
+  return admitUpload({ store, snapshots, findAccountNow: findAccountNow(pool) }, granted, false).then(
     () => 'admitted',
     (error: unknown) => (error instanceof ApiError ? error.body.code : String(error)),
   );

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Installation } from '../../app/installation.ts';
-import type { ApiKeyResource } from '../../domain/accounts/account-resource.ts';
+import type { ApiKeyResource } from '../../domain/accounts/resource.ts';
 import { createAccount } from '../../app/create-account.ts';
 import { readConfig } from '../../app/config.ts';
 import {

@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { Client } from 'pg';
+import { packageDirectory } from '../../app/version.ts';
 import { exchange, startExchange, type Program } from '../support/program.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { until } from '../support/toy-projection.ts';
 
-/** Ctrl-C sent to the operator's program: docs/operations.md, for each command. */
+/** Ctrl-C sent to the operator's program: docs/operate/command-line.md, for each command. */
 
 let service: RunningService;
 let account: TestAccount;
@@ -125,3 +128,41 @@ it('log verify, interrupted, ends by the signal; nothing was written, and it can
   expect(await one(sealed)).toEqual(before);
   expect((await exchange(['log', 'verify'], service.stores)).status).toBe(whole.status);
 }, 300_000);
+
+/** `npx exchange` on a pseudo terminal, where Ctrl-C reaches npm, its shell and the program. */
+const atTerminal = (words: string, environment: Readonly<Record<string, string>>) => {
+  const child = spawn('script', ['-qfec', `npx exchange ${words}`, '/dev/null'], {
+    cwd: packageDirectory,
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...environment },
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+  let shown = '';
+  child.stdout.on('data', (chunk: Buffer) => (shown += chunk.toString()));
+  return {
+    child,
+    output: () => shown,
+    ended: once(child, 'close').then(([status]) => status as number | null),
+  };
+};
+
+it.each([
+  ['log verify', 'lock table log_checkpoints in access exclusive mode', '%log_checkpoints%', '^C'],
+  [
+    'read-models rebuild advertisers',
+    CHECKPOINT,
+    'select position from projection_checkpoints%',
+    'its copy is dropped',
+  ],
+])(
+  'Ctrl-C in `npx exchange %s` ends it with status 130, as npm does for every program',
+  async (words, lock, statement, said) => {
+    await holding(lock, async () => {
+      const { child, output, ended } = atTerminal(words, service.stores);
+      await waiting(statement);
+      child.stdin.write('\u0003');
+      expect(await ended).toBe(130);
+      expect(output()).toContain(said);
+    });
+  },
+  120_000,
+);

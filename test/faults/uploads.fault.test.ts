@@ -4,14 +4,12 @@ import { request, type ClientRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import {
-  createGoneAssets,
-  createOrphanedObjects,
-  createOverdueReservations,
-} from '../../command/assets/sweep-assets.ts';
+import { findOverdueReservations } from '../../app/lookups/overdue.ts';
+import { expiredRows } from '../../projections/expired-rows.ts';
+import { createOrphanedObjects, createOverdueReservations } from '../../command/assets/sweep-assets.ts';
 import type { Installation } from '../../app/installation.ts';
 import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
-import type { AssetResource } from '../../domain/assets/asset-resource.ts';
+import type { AssetResource } from '../../domain/assets/resource.ts';
 import { createAccount } from '../../app/create-account.ts';
 import { sleep } from '../../shared/async/backoff.ts';
 import { systemClock } from '../../shared/async/clock.ts';
@@ -140,9 +138,9 @@ const statusesOnceOver = async (): Promise<readonly string[]> => {
   await installation.pool.query(
     `update assets set expires_at = now() - interval '8 days' where status = 'RESERVED'`,
   );
-  await createOverdueReservations(writes).purge(10_000);
+  await createOverdueReservations(writes, findOverdueReservations(installation.pool)).purge(10_000);
   await library();
-  await createGoneAssets(writes).purge(10_000);
+  await expiredRows(installation.pool)['assets that are gone'].purge(10_000);
   const { rows } = await installation.pool.query<{ status: string }>('select distinct status from assets');
   return rows.map(({ status }) => status);
 };

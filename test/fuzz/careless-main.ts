@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { answerBrokenRequests } from '../../shared/http/broken-request.ts';
-import { statusOfCode, type ErrorCode } from '../../shared/http/errors.ts';
+import { errorCodes, type ErrorCode } from '../../shared/http/errors.ts';
 import { createLog } from '../../app/log.ts';
 import type { Defect } from './planted-defects.ts';
 import { reportToParent } from './report-to-parent.ts';
@@ -147,7 +147,7 @@ const refuse = (response: ServerResponse, failure: unknown): void => {
     defect === 'leak' && code === 'BAD_REQUEST'
       ? { ...body, error: { code, message: String((failure as Error).stack) } }
       : body;
-  send(response, statusOfCode[code], JSON.stringify(shown));
+  send(response, errorCodes[code].status, JSON.stringify(shown));
 };
 
 const serve = (request: IncomingMessage, response: ServerResponse): void => {

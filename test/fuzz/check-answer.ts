@@ -1,4 +1,4 @@
-import { statusOfCode } from '../../shared/http/errors.ts';
+import { errorCodes } from '../../shared/http/errors.ts';
 import type { Operation } from './read-operations.ts';
 
 /** What every answer is held against, besides the declarations that the service checks itself (`service-main.ts`). */
@@ -21,7 +21,11 @@ export interface ReceivedAnswer {
 }
 
 /** Refusals that no operation declares one by one (`Refused` in the document), and those of Node's own parser. */
-const refusals = new Set([...Object.values(statusOfCode).filter((status) => status < 500), 408, 431]);
+const refusals = new Set([
+  ...Object.values(errorCodes).flatMap(({ status }) => (status < 500 ? [status] : [])),
+  408,
+  431,
+]);
 
 /** Statuses of the parser's refusals that are `BAD_REQUEST` in the envelope. */
 const parserStatuses = new Set([408, 431]);
@@ -71,7 +75,7 @@ export const createAnswerRules = (
         !isPlain
       ) {
         if (status === 501 && text.includes('"NOT_IMPLEMENTED"')) {
-          // What the specification lists and this version has not (decisions.md 1.1, row 16).
+          // What the specification lists and this version has not.
         } else if (status !== 503) problems.push(`status ${status}`);
         else if (!/^\d+$/.test(String(headers['retry-after'] ?? '')))
           problems.push('503 without Retry-After');
@@ -122,7 +126,7 @@ const errorProblems = (status: number, error: unknown): readonly string[] => {
   if (typeof error !== 'object' || error === null) return ['a refusal without an error'];
   const { code, message, field, details, ...rest } = error as Readonly<Record<string, unknown>>;
   const problems: string[] = [];
-  const expected = Object.entries(statusOfCode).find(([name]) => name === code)?.[1];
+  const expected = Object.entries(errorCodes).find(([name]) => name === code)?.[1].status;
   const isOfParser = parserStatuses.has(status) && code === 'BAD_REQUEST';
   if (expected !== status && !isOfParser) problems.push(`code ${String(code)} with status ${status}`);
   if (typeof message !== 'string' || message === '') problems.push('an error without a message');

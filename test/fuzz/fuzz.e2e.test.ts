@@ -3,7 +3,7 @@ import { fuzzOptions } from './fuzz-options.ts';
 import { fuzzService } from './fuzz-service.ts';
 import { amount } from '../support/amount.ts';
 
-/** The short form; `npm run fuzz` is the long one (docs/fuzzing.md). */
+/** The short form; `npm run fuzz` is the long one (docs/design/fuzzing.md). */
 const options = fuzzOptions({ requests: amount(100, 2_000), raw: 20 });
 
 it('no request makes the service fail, end, answer late or outside the envelope, or changes a prototype', async () => {

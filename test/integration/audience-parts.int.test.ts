@@ -1,21 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Pool, QueryConfig } from 'pg';
-import { loadAudience } from '../../command/audiences/sync-audiences.ts';
+import { loadAudience } from '../../command/audiences/load.ts';
 import { storeMembers } from '../../command/audiences/audience-members.ts';
+import { findAudienceMembers } from '../../app/lookups/find-members.ts';
 import {
   createAudienceParts,
   type DeliveryPart,
 } from '../../command/workers/syndication/audience-delivery.ts';
-import { type AudienceMember } from '../../domain/audiences/audience-events.ts';
+import { type AudienceMember } from '../../domain/audiences/events.ts';
 import { AUDIENCE, audienceAggregate, audienceStream } from '../../domain/audiences/audience.ts';
+import { restartDeliveries } from '../../command/workers/syndication/restart-deliveries.ts';
 import type { SyndicationRecord } from '../../domain/syndication/syndication.ts';
 import { audiencesProjection } from '../../projections/audiences.ts';
 import { executeCommand } from '../../shared/aggregate/execute-command.ts';
 import { START, type EventStore, type Position } from '../../shared/event-store/event-store.ts';
 import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
 import { resourceIdOf } from '../../shared/aggregate/ids.ts';
-import { takeOutPersons } from '../../cli/take-out-persons.ts';
+import { takeOutPersons } from '../../projections/take-out-persons.ts';
 import { createPool, inTransaction } from '../../shared/postgres/pool.ts';
 import { createRandom, type Random } from '../faults/kit/random.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
@@ -159,7 +161,7 @@ describe('parts of an audience', () => {
       [],
     );
     await audience.project();
-    const parts = createAudienceParts(pool, PART);
+    const parts = createAudienceParts(pool, findAudienceMembers(pool), PART);
     const record = recordOf(audience.advertiserId, 1, await audience.revision(), {});
     const agent = newAgent();
     const last: boolean[] = [];
@@ -177,7 +179,7 @@ describe('parts of an audience', () => {
   it('wait for the read model, and end with their generation', async () => {
     const audience = await newAudience();
     await audience.sync([person(1)], []);
-    const parts = createAudienceParts(pool, PART);
+    const parts = createAudienceParts(pool, findAudienceMembers(pool), PART);
     const first = async (generation: number): Promise<IteratorResult<DeliveryPart, unknown>> => {
       const record = recordOf(audience.advertiserId, generation, await audience.revision(), {});
       return parts.of(record)[Symbol.asyncIterator]().next();
@@ -196,7 +198,7 @@ describe('parts of an audience', () => {
     await audience.sync([], ['p1']);
     await audience.project();
     const record = recordOf(audience.advertiserId, 2, await audience.revision(), { since });
-    for await (const { request } of createAudienceParts(pool, PART).of(record)) {
+    for await (const { request } of createAudienceParts(pool, findAudienceMembers(pool), PART).of(record)) {
       const remove = [{ external_id: 'p1', hashed_email: person(1)[1] }];
       expect(request['audiences']).toEqual([{ audience_id: 'vip', name: 'VIP', remove }]);
     }
@@ -212,7 +214,7 @@ describe('parts of an audience', () => {
       const revision = await audience.revision();
       const record = recordOf(audience.advertiserId, 1 + revision, revision, scope);
       const all: unknown[] = [];
-      for await (const { request } of createAudienceParts(pool, PART).of(record))
+      for await (const { request } of createAudienceParts(pool, findAudienceMembers(pool), PART).of(record))
         all.push(request['audiences']);
       return all;
     };
@@ -234,7 +236,7 @@ describe('parts of an audience', () => {
     await audience.project();
     const record = recordOf(audience.advertiserId, 1, await audience.revision(), {});
     const [sizes, ids]: [number[], Set<string>] = [[], new Set()];
-    for await (const { request, taken } of createAudienceParts(pool).of(record)) {
+    for await (const { request, taken } of createAudienceParts(pool, findAudienceMembers(pool)).of(record)) {
       sizes.push(Buffer.byteLength(JSON.stringify(request)));
       const [{ add = [] }] = request['audiences'] as unknown as readonly [Sent];
       for (const { external_id } of add) ids.add(external_id);
@@ -255,12 +257,15 @@ describe('parts of an audience', () => {
     const record = recordOf(audience.advertiserId, 1, await audience.revision(), {});
     const agent = newAgent();
     const takeOut = (id: string): Promise<unknown> =>
-      inTransaction(pool, (client) => takeOutPersons(client, customerId, [id]));
+      inTransaction(pool, async (client) => {
+        await takeOutPersons(client, customerId, [id]);
+        await restartDeliveries(client, customerId, [id]);
+      });
     const rowsWith = async (text: string): Promise<number> =>
       (await pool.query('select from syndication_deliveries d where d::text like $1', [`%"${text}"%`]))
         .rowCount ?? 0;
     const [first, second] = ['p4', 'p5'];
-    for await (const part of createAudienceParts(pool, PART).of(record)) {
+    for await (const part of createAudienceParts(pool, findAudienceMembers(pool), PART).of(record)) {
       agent.take(part);
       // The part's last member is forgotten while the agent processes it; no other member is skipped.
       await takeOut(first);
@@ -279,7 +284,7 @@ describe('parts of an audience', () => {
         return result;
       },
     } as unknown as typeof pool;
-    for await (const part of createAudienceParts(slow, PART).of(record)) {
+    for await (const part of createAudienceParts(slow, findAudienceMembers(slow), PART).of(record)) {
       expect([isOut, await rowsWith(first), await rowsWith(second)]).toEqual([true, 0, 0]);
       agent.take(part);
       await part.taken();
@@ -307,7 +312,7 @@ describe('parts of an audience', () => {
         const record = recordOf(audience.advertiserId, generation, revision, scope);
         for (let isDone = false; !isDone;) {
           // A new worker without cached state.
-          for await (const part of createAudienceParts(pool, PART).of(record)) {
+          for await (const part of createAudienceParts(pool, findAudienceMembers(pool), PART).of(record)) {
             if (random.chance(0.15)) break;
             agent.take(part);
             if (changesLeft > 0 && random.chance(0.4)) {

@@ -4,7 +4,7 @@ import { allProjections } from '../../projections/all-projections.ts';
 import { variables } from '../../app/config.ts';
 import { startRunningService, type RunningService } from '../support/running-service.ts';
 
-/** How many connections a process opens to Postgres: what docs/operations.md says, once. */
+/** How many connections a process opens to Postgres: what docs/operate/capacity.md says, once. */
 
 let service: RunningService;
 beforeAll(async () => {
@@ -16,7 +16,7 @@ const documented = async (): Promise<{
   readonly most: ReadonlyMap<string, number>;
   readonly together: number;
 }> => {
-  const [, section = ''] = (await readFile('docs/operations.md', 'utf8')).split(
+  const [, section = ''] = (await readFile('docs/operate/capacity.md', 'utf8')).split(
     '### Connections to Postgres\n',
   );
   const rows = [...section.matchAll(/^\| `(exchange[a-z-]*)` +\| (\d+) +\|/gm)];
@@ -61,7 +61,7 @@ it('a process opens the connections that are documented, and no others, however 
 }, 60_000);
 
 it('says it nowhere else', async () => {
-  const others = ['README.md', 'docker-compose.yml', 'app/config.ts', 'docs/guarantees.md'];
+  const others = ['README.md', 'docker-compose.yml', 'app/config.ts', 'docs/design/guarantees.md'];
   for (const file of others) {
     expect(await readFile(file, 'utf8')).not.toMatch(
       /(?:twenty|\d+|few)(?: connections)? of (?:its own|each process)/i,

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { createLedgers } from '../../command/conversions/ledgers.ts';
-import { purgeableConversions } from '../../command/conversions/purge-conversions.ts';
-import { createSegments } from '../../command/conversions/segment-rows.ts';
+import { expiredRows } from '../../projections/expired-rows.ts';
+import { createSegments } from '../../app/lookups/conversion-segments.ts';
 import { conversionStream } from '../../domain/conversions/conversion-events.ts';
 import { conversionsProjection } from '../../projections/conversions.ts';
 import type { RecordedEvent } from '../../shared/event-store/event-store.ts';
@@ -194,7 +194,7 @@ it('old rows are purged', async () => {
       ),
     );
   const purge = async () => {
-    for (const rows of Object.values(purgeableConversions(readModels.pool))) await rows.purge(1_000);
+    for (const rows of Object.values(expiredRows(readModels.pool))) await rows.purge(1_000);
   };
   await purge();
   expect(await left()).toEqual([1, 1, 1]);

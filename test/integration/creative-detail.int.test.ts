@@ -10,14 +10,14 @@ import {
 import { createInCampaign } from '../../command/creatives/create-creative.ts';
 import { duplicateCreative } from '../../command/creatives/duplicate-creative.ts';
 import { reviewForSeller, submitCreative } from '../../command/creatives/review-creative.ts';
-import { loadCreative } from '../../command/creatives/run-on-creative.ts';
-import { loadDirectory, runOnDirectory } from '../../command/sellers/directory.ts';
-import { listSubmissions } from '../../command/workers/sellers/list-submissions.ts';
+import { loadCreative } from '../../command/creatives/load.ts';
+import { loadDirectory, runOnDirectory } from '../../command/sellers/load.ts';
+import { listLaunchedCreatives } from '../../app/lookups/launched-creatives.ts';
 import { submissions as submissionsOf } from '../../command/workers/sellers/submit-launched.ts';
 import { shownCampaignId, type Campaign } from '../../domain/campaigns/resource.ts';
-import { creativeDetail, type UsedAsset } from '../../domain/creatives/creative-detail-resource.ts';
-import { assetIdsOf, shownCreativeId, type Creative } from '../../domain/creatives/creative-resource.ts';
-import { builtInSellers } from '../../domain/sellers/seller-resource.ts';
+import { creativeDetail, type UsedAsset } from '../../domain/creatives/creative-detail.ts';
+import { assetIdsOf, shownCreativeId, type Creative } from '../../domain/creatives/resource.ts';
+import { builtInSellers } from '../../domain/sellers/resource.ts';
 import { creativeStream } from '../../domain/creatives/creative.ts';
 import { campaignsProjection } from '../../projections/campaigns.ts';
 import { byStream } from '../../projections/engine/fold-streams.ts';
@@ -25,11 +25,7 @@ import { creativeSubmissionsProjection } from '../../projections/creative-submis
 import { creativesProjection } from '../../projections/creatives.ts';
 import { sellersProjection } from '../../projections/sellers.ts';
 import { getDetail } from '../../query/creatives/get-detail.ts';
-import {
-  isAssetInUse,
-  listCampaignCreatives,
-  listLibraryCreatives,
-} from '../../query/creatives/list-creatives.ts';
+import { isAssetInUse, listCampaignCreatives, listLibraryCreatives } from '../../query/creatives/list.ts';
 import { isoTimestamp } from '../../shared/async/clock.ts';
 import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
 import {
@@ -496,7 +492,10 @@ describe('creatives of launched campaigns', () => {
     const failing = createFailingAppends();
     failing.failFrom(failAt, how);
     const settle = isForgotten === true ? async () => undefined : list.settle;
-    return workOnce({ ...list, settle }, submissionsOf(log.writes(failing.wrap(log.store)), readModels.pool));
+    return workOnce(
+      { ...list, settle },
+      submissionsOf(log.writes(failing.wrap(log.store)), () => listLaunchedCreatives(readModels.pool)),
+    );
   };
 
   const untilDone = async (log: CampaignLog): Promise<void> => {
@@ -584,7 +583,10 @@ describe('creatives of launched campaigns', () => {
     const look = (log: CampaignLog, meanwhile: (done: () => Promise<void>) => Promise<void>) => {
       const list = createWorkList(readModels.pool);
       const settle: WorkList['settle'] = (...end) => meanwhile(() => list.settle(...end));
-      return workOnce({ ...list, settle }, submissionsOf(log.writes(), readModels.pool));
+      return workOnce(
+        { ...list, settle },
+        submissionsOf(log.writes(), () => listLaunchedCreatives(readModels.pool)),
+      );
     };
     const archive = (log: CampaignLog) =>
       log.onAdvertiser({ type: 'ArchiveAdvertiser', now: isoTimestamp(log.nowMs) });
@@ -598,7 +600,7 @@ describe('creatives of launched campaigns', () => {
         await restore(log);
         await attach();
         for (const each of [0, 1, 2]) await follow(log, each, 10_000);
-        await listSubmissions(readModels.pool);
+        await listLaunchedCreatives(readModels.pool);
         expect((await listed()).toSorted()).toEqual(['changed-creative', 'submission']);
         await done();
         expect(await listed()).toEqual(['changed-creative']);
@@ -617,7 +619,10 @@ describe('creatives of launched campaigns', () => {
         await attach();
         return offered;
       };
-      await workOnce({ ...list, offer }, submissionsOf(log.writes(), readModels.pool));
+      await workOnce(
+        { ...list, offer },
+        submissionsOf(log.writes(), () => listLaunchedCreatives(readModels.pool)),
+      );
       const [[attached]] = (await requestsOf('CreativeAttached')) as [[string]];
       const [first = []] = await requestsOf('CreativeSubmitted');
       expect([first.length, first[1]]).toEqual([2, attached]);

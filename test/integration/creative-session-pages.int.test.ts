@@ -1,14 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { loadSession, runOnSession } from '../../command/creative-sessions/run-on-session.ts';
-import {
-  type CreativeSession,
-  shownSessionId,
-} from '../../domain/creative-sessions/creative-session-resource.ts';
+import { loadSession, runOnSession } from '../../command/creative-sessions/load.ts';
+import { type CreativeSession, shownSessionId } from '../../domain/creative-sessions/resource.ts';
 import { campaignsProjection } from '../../projections/campaigns.ts';
 import { creativeSessionsProjection } from '../../projections/creative-sessions.ts';
-import { listSessions, listSessionsQuery } from '../../query/creative-sessions/list-sessions.ts';
+import { listSessions, listSessionsQuery } from '../../query/creative-sessions/list.ts';
 import { createSessionCursors, type SessionPlace } from '../../query/resources/session-cursor.ts';
 import { isoTimestamp } from '../../shared/async/clock.ts';
 import { categoryOf, START, type Position } from '../../shared/event-store/event-store.ts';
@@ -20,7 +17,7 @@ import { CUSTOMER, openCampaignLog, type CampaignLog } from '../support/campaign
 import { commandRequest } from '../support/command-request.ts';
 import { useReadModelDatabase } from '../support/read-model-database.ts';
 
-/** Walks through the list of a campaign's sessions, page by page, while they change (docs/creative-sessions.md). */
+/** Walks through the list of a campaign's sessions, page by page, while they change (docs/guides/creative-sessions.md). */
 
 const readModels = useReadModelDatabase();
 const { tenant } = readModels;

@@ -227,6 +227,30 @@ describe('exchange events copy', () => {
     }
   });
 
+  it('refuses at its start to copy personal data to a database without their keys', async () => {
+    const id = '00000000-0000-4000-8000-00000000abcd';
+    const keys = `insert into personal_keys (customer_id, id) values (1, '${id}');
+      insert into secrets (customer_id, id, owner_kind, owner_id, key_id, sealed)
+      values (1, '${id}', 'personal-keys', '${id}', 'test', 'x')`;
+    const [from, to] = [await createSource(100), await createTestDatabase()];
+    try {
+      await query(from.url, keys);
+      const words = ['events', 'copy', '--from', from.url, '--to', to.url];
+      const settings = { DATABASE_URL: from.url };
+      const refused = await exchange(words, settings);
+      expect([refused.status, refused.stdout]).toEqual([1, '']);
+      expect(refused.stderr).toMatch(
+        /^Nothing was copied: .* lacks 1 sets of keys, .*personal_keys and secrets/,
+      );
+      expect(await countEvents(to.url)).toBe(0);
+      await query(to.url, keys);
+      expect((await exchange(words, settings)).stdout).toContain('0 differences');
+    } finally {
+      await from.drop();
+      await to.drop();
+    }
+  }, 120_000);
+
   it('shows no password of a store that it cannot open', async () => {
     const url = 'http://someone:top-secret@127.0.0.1/x';
     const { status, stderr } = await exchange(['events', 'copy', '--from', url, '--to', target.url], {});

@@ -2,10 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Client } from 'pg';
 import { scopeOf } from '../../command/workers/syndication/audience-scope.ts';
+import { findAudienceMembers } from '../../app/lookups/find-members.ts';
 import { createAudienceParts } from '../../command/workers/syndication/audience-delivery.ts';
 import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import type { SyndicationRecord } from '../../domain/syndication/syndication.ts';
-import { setAccess } from '../../cli/accounts.ts';
+import { setAccess } from '../../cli/operate-accounts.ts';
 import { forgetSubjects, withForgetting, type ForgetResult } from '../../cli/forget.ts';
 import { audiencesProjection } from '../../projections/audiences.ts';
 import { rebuildOnline, verifyOnline } from '../../projections/engine/copy/online-rebuild.ts';
@@ -175,7 +176,7 @@ it('deletes all data of a person and keeps that of others', async () => {
   expect(await counts()).toEqual({ vip: 2, mail: 3, left: 1 });
   const traces = [alice.externalId, alice.hashedEmail, hash(0xa2), hash(0xa3), 'alice-two', 'order-alice'];
   // A delivery that has come to one of her ids.
-  const parts = createAudienceParts(service.pool, 2);
+  const parts = createAudienceParts(service.pool, findAudienceMembers(service.pool), 2);
   const underWay = { ...recordOf('mail'), request: requestOf('mail', 0) } as unknown as SyndicationRecord;
   const sent: string[] = [];
   const deliver = async (partsMax: number): Promise<void> => {

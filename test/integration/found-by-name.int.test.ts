@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { catalogsTable } from '../../query/catalogs/routes.ts';
+import { catalogsTable } from '../../query/catalogs/list.ts';
 import { ownersOfKey } from '../../query/resources/resource-reads.ts';
 import type { TenantDatabase } from '../../shared/postgres/tenant-database.ts';
 import { createProjectionProgress } from '../../shared/follow-log/projection-progress.ts';

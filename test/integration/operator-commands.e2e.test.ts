@@ -367,6 +367,38 @@ const served: Readonly<Record<string, readonly Example[]>> = {
   'events copy': [
     { words: () => ['--from', service.databaseUrl, '--to', service.databaseUrl], status: 2, lines: [] },
   ],
+  doctor: [
+    {
+      more: { LOG_SIGNING_KEYS: '' },
+      status: 1,
+      lines: [
+        { check: 'settings', state: 'ok' },
+        { check: 'disk', state: 'ok' },
+        { check: 'asset store', state: 'ok' },
+        { check: 'database', state: 'ok' },
+        { check: 'clocks', state: 'ok' },
+        { check: 'event store', state: 'ok' },
+        { check: 'processes', state: 'ok' },
+        { check: 'read models', state: 'ok' },
+        { check: 'parked streams', state: 'ok' },
+        // The chain was signed by a key that these settings lack.
+        { check: 'seals', state: 'problem', advice: text },
+        { check: 'work list', state: 'ok' },
+      ],
+    },
+    {
+      more: { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' },
+      status: 1,
+      lines: [
+        { check: 'settings' },
+        { check: 'disk' },
+        { check: 'asset store' },
+        { check: 'database', state: 'problem', advice: text },
+      ],
+      isLonger: true,
+    },
+    { more: { PORT: 'x' }, status: 1, lines: [{ check: 'settings', state: 'problem', advice: text }] },
+  ],
 };
 
 const stopped: typeof served = {
@@ -514,7 +546,7 @@ it('has an example of every command, and no command takes what is not its own', 
     ];
     expect([command, help.status, help.stderr]).toEqual([command, 0, '']);
     expect(help.stdout).toEqual((await run(['help', ...words])).stdout);
-    for (const part of [command, ...places, 'Exit status 0: ', '1: ', '2: '])
+    for (const part of [command, ...places, 'Exit status:\n  0: ', '1: ', '2: '])
       expect(help.stdout).toContain(part);
     expect(help.stdout.replaceAll(/\s+/g, ' ')).toContain(about);
     expect(all).toMatch(new RegExp(`^  ${words.join('\\b.*\\b')}\\b`, 'm'));

@@ -46,7 +46,7 @@ describe('the program on an existing Postgres', () => {
     const second = startProgram({ ...environment, PORT: port });
     expect(await second.ended).toBe(1);
     expect(second.output()).toContain(
-      `Cannot listen on 127.0.0.1 port ${port} (EADDRINUSE). Set HOST or PORT`,
+      `Port ${port} of 127.0.0.1 is in use by another program: stop it, or set PORT`,
     );
     expect(second.output()).not.toMatch(/^ +at /m);
     await first.end('SIGTERM');
@@ -202,7 +202,11 @@ describe("the operator's command", () => {
     expect((await run('keys', 'revoke', id, 'unknown')).status).toBe(1);
   });
   it('lists no parked streams where there are none', async () => {
-    expect(await run('parked', 'list')).toEqual({ status: 0, stdout: '', stderr: '' });
+    expect(await run('parked', 'list')).toEqual({
+      status: 0,
+      stdout: '',
+      stderr: 'No stream is parked.\n',
+    });
     expect((await run('parked', 'retry', 'advertisers', 'advertiser-1-1')).stdout).toContain('not parked');
   });
   it('lists every setting', async () => {

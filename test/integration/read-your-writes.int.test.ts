@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { Pool } from 'pg';
-import { freshnessColumns, freshnessSql, type Freshness } from '../../shared/follow-log/account-mark.ts';
+import { freshnessColumns, freshnessSql, type Freshness } from '../../shared/follow-log/written-position.ts';
 import {
   consistentRead,
   ReadModelBehindError,

@@ -14,7 +14,7 @@ const CLEAN = 'test/phrases/clean.txt';
 
 /** Generated, or quoting banned phrases. */
 const SKIPPED =
-  /^(?:test\/golden\/|docs\/events\/|test\/(?:phrases\/phrases|unit\/phrases\.unit\.test)\.ts$)/;
+  /^(?:test\/golden\/|docs\/reference\/events\/|test\/(?:phrases\/phrases|unit\/phrases\.unit\.test)\.ts$)/;
 
 const clean = () => (existsSync(CLEAN) ? readFileSync(CLEAN, 'utf8').split('\n').filter(Boolean) : ['']);
 

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { nodeCommand } from '../support/eventstoredb/event-store-nodes.ts';
 
 /**
- * `npm run test:eventstoredb`: the suites on a real EventStoreDB (docs/eventstoredb.md). With `EVENTSTORE_COMMAND` each
+ * `npm run test:eventstoredb`: the suites on a real EventStoreDB (docs/design/testing-eventstoredb.md). With `EVENTSTORE_COMMAND` each
  * installation has a node of its own; with `EVENTSTORE_URL` the contract suite runs on that server. With neither it says
  * that no real server was met, which is no failure.
  */

@@ -6,7 +6,7 @@ import {
   advertiserStream,
   type AdvertiserCommand,
 } from '../../domain/advertisers/advertiser.ts';
-import { assetIdOf } from '../../domain/assets/asset-resource.ts';
+import { assetIdOf } from '../../domain/assets/resource.ts';
 import { assetAggregate, assetStream, type AssetCommand } from '../../domain/assets/asset.ts';
 import type { Campaign } from '../../domain/campaigns/resource.ts';
 import { isoTimestamp } from '../../shared/async/clock.ts';

@@ -1,5 +1,5 @@
-import { spawn } from 'node:child_process';
-import { Writable } from 'node:stream';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { Writable, type Readable } from 'node:stream';
 import type { Installation } from '../../app/installation.ts';
 import type { Tools } from '../../cli/command.ts';
 import { createProgram } from '../../cli/program.ts';
@@ -84,6 +84,11 @@ export const exchangeApart = (args: readonly string[], environment: Environment)
     child.once('close', (status) => resolve({ status, stdout, stderr }));
   });
 
+interface Outputs {
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+}
+
 export interface Program {
   /** Everything it has printed so far, on both streams. */
   output(): string;
@@ -101,7 +106,8 @@ export const startProgram = (environment: Environment): Program =>
 export const startExchange = (args: readonly string[], environment: Environment): Program =>
   following(start('exchange.js', args, environment));
 
-const following = (child: ReturnType<typeof start>): Program => {
+/** Collects what a program prints. */
+export const following = (child: Pick<ChildProcess, 'kill' | 'once'> & Outputs): Program => {
   let text = '';
   const listeners = new Set<() => void>();
   const collect = (chunk: Buffer): void => {

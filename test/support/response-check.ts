@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { statusOfCode, type ErrorCode } from '../../shared/http/errors.ts';
+import { errorCodes, type ErrorCode } from '../../shared/http/errors.ts';
 import type { Route } from '../../shared/http/route.ts';
 
 export interface ResponseCheck {
@@ -13,7 +13,7 @@ export interface ResponseCheck {
 const ErrorEnvelope = z.strictObject({
   data: z.null(),
   error: z.strictObject({
-    code: z.enum(Object.keys(statusOfCode) as [ErrorCode, ...ErrorCode[]]),
+    code: z.enum(Object.keys(errorCodes) as [ErrorCode, ...ErrorCode[]]),
     message: z.string().min(1),
     field: z.string().min(1).optional(),
     details: z.unknown().optional(),
@@ -42,6 +42,7 @@ const problemOf = (route: Route, status: number, text: string): string | undefin
   if (declared === undefined) return 'this status is not declared';
   if (declared.data === undefined)
     return text === '' || declared.mediaType !== undefined ? undefined : 'a body';
+  if (declared.otherMediaType === 'text/html' && text.startsWith('<!doctype html>')) return undefined;
   const value = JSON.parse(text) as unknown;
   if (declared.enveloped === false) return misfit(declared.data, value);
   const envelope = z.strictObject({
@@ -57,7 +58,7 @@ const problemOfRefusal = (status: number, text: string): string | undefined => {
   const problem = misfit(ErrorEnvelope, value);
   if (problem !== undefined) return problem;
   const { code } = ErrorEnvelope.parse(value).error;
-  return statusOfCode[code] === status ? undefined : `${code} has another status`;
+  return errorCodes[code].status === status ? undefined : `${code} has another status`;
 };
 
 /** A schema drops what it does not declare, so a value that comes out as it went in holds nothing else. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { AccountEvent } from '../../domain/accounts/account-events.ts';
+import type { AccountEvent } from '../../domain/accounts/events.ts';
 import { accountAggregate, type IssueApiKey } from '../../domain/accounts/account.ts';
 import { specificationOf } from '../support/given.ts';
 

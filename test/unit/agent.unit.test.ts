@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { AgentEvent } from '../../domain/agents/agent-events.ts';
-import { agentResource, silenceOf } from '../../domain/agents/agent-resource.ts';
+import type { AgentEvent } from '../../domain/agents/events.ts';
+import { agentResource, silenceOf } from '../../domain/agents/resource.ts';
 import { agentAggregate, type AgentCommand, type AgentState } from '../../domain/agents/agent.ts';
 
 const NOW = '2026-01-31T12:00:00.000Z';

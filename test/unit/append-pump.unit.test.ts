@@ -6,7 +6,7 @@ import {
   EventStoreUnavailableError,
 } from '../../shared/event-store/event-store.ts';
 import { BatchRefusedError } from '../../shared/event-store/postgres/append-failure.ts';
-import type { AppendLane } from '../../shared/event-store/postgres/append-lane.ts';
+import type { AppendConnection } from '../../shared/event-store/postgres/append-connection.ts';
 import { createAppendPump } from '../../shared/event-store/postgres/append-pump.ts';
 
 const request = (stream: string, bytes = 100): AppendRequest => ({
@@ -17,12 +17,12 @@ const request = (stream: string, bytes = 100): AppendRequest => ({
   bytes,
 });
 
-/** A lane that answers when told to, and remembers what it was given. */
+/** A connection that answers when told to, and remembers what it was given. */
 const fakeLane = (answer: (batch: readonly AppendRequest[]) => Promise<void> = async () => undefined) => {
   const batches: string[][] = [];
   let position = 0;
   let connected = true;
-  const lane: AppendLane = {
+  const connection: AppendConnection = {
     get connected() {
       return connected;
     },
@@ -37,7 +37,7 @@ const fakeLane = (answer: (batch: readonly AppendRequest[]) => Promise<void> = a
     close: async () => undefined,
   };
   return {
-    lane,
+    connection,
     batches,
     disconnect: () => {
       connected = false;
@@ -53,13 +53,13 @@ afterEach(() => {
 
 describe('append pump', () => {
   it('takes everything that waits into one batch, but of each stream one at a time and in order', async () => {
-    const { lane, batches } = fakeLane();
-    const pump = createAppendPump([lane], () => undefined);
+    const { connection, batches } = fakeLane();
+    const pump = createAppendPump([connection], () => undefined);
     await Promise.all(['a', 'b', 'a', 'c', 'a', 'b'].map((stream) => pump.append(request(stream))));
     expect(batches).toEqual([['a', 'b', 'c'], ['a', 'b'], ['a']]);
   });
 
-  it('never has two appends of one stream under way, whatever the lanes', async () => {
+  it('never has two appends of one stream under way, whatever the connections', async () => {
     // Nothing waits too long, however busy the machine is.
     jest.useFakeTimers();
     const underWay = new Set<string>();
@@ -71,15 +71,18 @@ describe('append pump', () => {
       await later(Math.random() * 3);
       for (const { stream } of batch) underWay.delete(stream);
     };
-    const pump = createAppendPump([fakeLane(answer).lane, fakeLane(answer).lane], () => undefined);
+    const pump = createAppendPump(
+      [fakeLane(answer).connection, fakeLane(answer).connection],
+      () => undefined,
+    );
     const appended = Promise.all(Array.from({ length: 600 }, (_, n) => pump.append(request(`s${n % 37}`))));
     while (pump.pending > 0) await jest.advanceTimersByTimeAsync(1);
     expect(await appended).toHaveLength(600);
   });
 
   it('bounds a batch by count and by bytes; a large append goes alone', async () => {
-    const { lane, batches } = fakeLane();
-    const pump = createAppendPump([lane], () => undefined);
+    const { connection, batches } = fakeLane();
+    const pump = createAppendPump([connection], () => undefined);
     const large = 3 * 1024 * 1024;
     const requests = [
       ...Array.from({ length: 600 }, (_, n) => request(`s${n}`)),
@@ -94,7 +97,7 @@ describe('append pump', () => {
     const held = new Promise<void>((resolve) => {
       release = resolve;
     });
-    const pump = createAppendPump([fakeLane(() => held).lane], () => undefined);
+    const pump = createAppendPump([fakeLane(() => held).connection], () => undefined);
     const waiting = Array.from({ length: 10_000 }, (_, n) => pump.append(request(`s${n}`)));
     await expect(pump.append(request('one-too-many'))).rejects.toBeInstanceOf(EventStoreUnavailableError);
     release();
@@ -104,7 +107,7 @@ describe('append pump', () => {
 
   it('tells apart what was sent and what was not when patience ends', async () => {
     jest.useFakeTimers();
-    const pump = createAppendPump([fakeLane(() => new Promise(() => undefined)).lane], () => undefined);
+    const pump = createAppendPump([fakeLane(() => new Promise(() => undefined)).connection], () => undefined);
     const outcomes: Record<string, unknown> = {};
     const append = (stream: string): void =>
       void pump.append(request(stream)).catch((error: unknown) => (outcomes[stream] = error));
@@ -118,11 +121,11 @@ describe('append pump', () => {
   });
 
   it('tries the members of a refused batch alone', async () => {
-    const { lane, batches } = fakeLane(async (batch) => {
+    const { connection, batches } = fakeLane(async (batch) => {
       if (batch.some(({ stream }) => stream === 'bad')) throw new BatchRefusedError('refused');
     });
     const announced: string[] = [];
-    const pump = createAppendPump([lane], ({ position }) => announced.push(position));
+    const pump = createAppendPump([connection], ({ position }) => announced.push(position));
     const outcomes = await Promise.allSettled(
       ['a', 'bad', 'b'].map((stream) => pump.append(request(stream))),
     );
@@ -133,9 +136,9 @@ describe('append pump', () => {
   });
 
   it('refuses everyone at once when there is no connection', async () => {
-    const { lane, disconnect } = fakeLane();
+    const { connection, disconnect } = fakeLane();
     disconnect();
-    const pump = createAppendPump([lane], () => undefined);
+    const pump = createAppendPump([connection], () => undefined);
     const outcomes = await Promise.allSettled(['a', 'a', 'b'].map((stream) => pump.append(request(stream))));
     for (const outcome of outcomes) {
       expect(outcome).toMatchObject({ status: 'rejected', reason: expect.any(EventStoreUnavailableError) });

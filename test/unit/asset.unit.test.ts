@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { AssetReserved, AssetUploaded } from '../../domain/assets/asset-events.ts';
+import type { AssetReserved, AssetUploaded } from '../../domain/assets/events.ts';
 import { assetAggregate } from '../../domain/assets/asset.ts';
 import {
   assetIdOf,
@@ -7,7 +7,7 @@ import {
   assetResource,
   shownAssetId,
   shownUploadId,
-} from '../../domain/assets/asset-resource.ts';
+} from '../../domain/assets/resource.ts';
 import { specificationOf } from '../support/given.ts';
 
 const { given } = specificationOf(assetAggregate);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { AudienceEvent } from '../../domain/audiences/audience-events.ts';
+import type { AudienceEvent } from '../../domain/audiences/events.ts';
 import { audienceAggregate, type AudienceCommand } from '../../domain/audiences/audience.ts';
 import { specificationOf } from '../support/given.ts';
 

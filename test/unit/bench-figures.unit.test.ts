@@ -7,14 +7,14 @@ import { mergeFigures, type Figures, type RunFigures } from '../bench/figures/fi
 import { mainLines, mainLinesOf } from '../bench/figures/main-lines.ts';
 import { addUp, partOf } from '../bench/figures/profile.ts';
 import { unexplained } from '../bench/figures/missed.ts';
-import { documentPaths, publicationOf, type Documents } from '../bench/figures/publication.ts';
+import { documentPaths, FIGURES_PATH, publicationOf, type Documents } from '../bench/figures/publication.ts';
 import { planLines, statementsOf, type Execution, type PlanNode } from '../bench/figures/plans.ts';
 import {
   latestFigures,
   latestPlans,
   latestProfiles,
   missedGoals,
-  readmeSection,
+  mainLinesSection,
   withSection,
 } from '../bench/figures/sections.ts';
 import { alternateAmong, lineOf, type Comparison, type Line } from '../bench/measure.ts';
@@ -340,8 +340,8 @@ describe('sections', () => {
     kernel: [comparison({ name: 'constant' })],
   });
 
-  test("the README's names goal, ours, baseline, ratio and outcome of the main lines, and what they were taken with", () => {
-    const section = readmeSection(figures);
+  test('the section of main lines names goal, ours, baseline, ratio and outcome of the main lines, and what they were taken with', () => {
+    const section = mainLinesSection(figures);
     expect(section).toMatch(
       /\| POST \/advertisers, 32 connections \| >= 0.8x \| 200 \/s \| bare: 100 +\| 2.00x \| met \|/,
     );
@@ -355,7 +355,7 @@ describe('sections', () => {
 
   test('a run says when the machine was busy before it began', () => {
     const busy = { ...figures, runs: { '2026-01-01T10:00:00.000Z': run({ loadAtStart: 7 }) } };
-    expect(readmeSection(busy)).toContain('the machine was busy with other work');
+    expect(mainLinesSection(busy)).toContain('the machine was busy with other work');
   });
 
   test('the latest figures are all lines, with the load around each scenario', () => {
@@ -364,7 +364,7 @@ describe('sections', () => {
 
   test('replace what is between their marks, and only that', () => {
     const [begin, end] = [
-      '<!-- x: made from docs/performance.json by `npm run bench:publish` -->',
+      '<!-- x: made from test/bench/results/performance.json by `npm run bench:publish` -->',
       '<!-- end of x -->',
     ];
     const document = `before\n${begin}\nold\n${end}\nafter`;
@@ -394,20 +394,36 @@ describe('what is missed', () => {
 
 describe('what is published', () => {
   const read = (path: string): Promise<string> => readFile(join(packageDirectory, path), 'utf8');
-  const committed = async (): Promise<Figures> => JSON.parse(await read('docs/performance.json')) as Figures;
+  const committed = async (): Promise<Figures> => JSON.parse(await read(FIGURES_PATH)) as Figures;
 
-  test.each([...documentPaths, 'docs/performance.svg', 'docs/performance.json'])(
-    '%s is what the generator makes of docs/performance.json',
-    async (path) => {
-      const documents = Object.fromEntries(
-        await Promise.all(documentPaths.map(async (one) => [one, await read(one)] as const)),
-      ) as Documents;
-      expect(await read(path)).toBe(publicationOf(await committed(), documents)[path]);
-    },
-  );
+  test.each([
+    ...documentPaths,
+    'docs/performance-throughput.svg',
+    'docs/performance-growth.svg',
+    'test/bench/results/latest.md',
+    'test/bench/results/goals.svg',
+    FIGURES_PATH,
+  ])('%s is what `npm run bench:publish` writes', async (path) => {
+    const documents = Object.fromEntries(
+      await Promise.all(documentPaths.map(async (one) => [one, await read(one)] as const)),
+    ) as Documents;
+    expect(await read(path)).toBe(publicationOf(await committed(), documents)[path]);
+  });
 
   test('every missed goal has a row that says what bounds it', async () => {
-    expect(unexplained(await committed(), await read('docs/performance.md'))).toEqual([]);
+    expect(unexplained(await committed(), await read('test/bench/results/notes.md'))).toEqual([]);
+  });
+
+  test('docs/performance.md stays short, and its charts have a pair of bars for each request', async () => {
+    expect((await read('docs/performance.md')).length).toBeLessThan(12_000);
+    for (const [chart, request] of [
+      ['throughput', 'POST /advertisers'],
+      ['growth', 'GET list, in the middle'],
+    ] as const) {
+      const svg = await read(`docs/performance-${chart}.svg`);
+      expect(svg).toContain(request);
+      expect(svg.match(/class="met"/g)?.length).toBe(svg.match(/class="other"/g)?.length);
+    }
   });
 
   test('every main line of a scenario that was taken is found', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { CatalogEvent } from '../../domain/catalogs/catalog-events.ts';
-import type { Catalog } from '../../domain/catalogs/catalog-resource.ts';
+import type { CatalogEvent } from '../../domain/catalogs/events.ts';
+import type { Catalog } from '../../domain/catalogs/resource.ts';
 import { catalogAggregate, type CatalogCommand, type FeedBasis } from '../../domain/catalogs/catalog.ts';
 import { specificationOf } from '../support/given.ts';
 

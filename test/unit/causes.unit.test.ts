@@ -3,9 +3,9 @@ import type { AuditLog } from '../../domain/history/audit-log-resource.ts';
 import type { CauseNode } from '../../domain/history/cause-resource.ts';
 import type { SyndicationEvent } from '../../domain/syndication/syndication-events.ts';
 import { syndicationJobs, type SyndicationStep } from '../../domain/syndication/syndication-job.ts';
-import { audienceEvents } from '../../domain/audiences/audience-events.ts';
+import { audienceEvents } from '../../domain/audiences/events.ts';
 import { syndicationAggregate, syndicationStream } from '../../domain/syndication/syndication.ts';
-import { causesSince, lastCorrelation } from '../../command/workers/causation.ts';
+import { causesSince, lastCorrelation } from '../../command/workers/causes-since.ts';
 import {
   completed as complete,
   failed as fail,
@@ -18,13 +18,13 @@ import {
   withdrawn as withdraw,
 } from '../../command/workers/syndication/record-steps.ts';
 import { advertiserEvents } from '../../domain/advertisers/events.ts';
-import { catalogEvents } from '../../domain/catalogs/catalog-events.ts';
+import { catalogEvents } from '../../domain/catalogs/events.ts';
 import { advertiserStream } from '../../domain/advertisers/advertiser.ts';
 import type { CausedRow } from '../../query/history/audit-entries.ts';
 import type { AuditedKind } from '../../query/resources/audited-kind.ts';
 import { causeTree } from '../../query/history/cause-tree.ts';
 import { causesOf } from '../../query/history/causes-of.ts';
-import type { SeenJob } from '../../query/resources/seen-job.ts';
+import type { JobHistory } from '../../query/resources/job-history.ts';
 import { toNewEvents, type StorableEvent } from '../../shared/aggregate/recorded-domain-event.ts';
 import type { EventStore, RecordedEvent } from '../../shared/event-store/event-store.ts';
 import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
@@ -527,7 +527,7 @@ describe('the tree of causes', () => {
   });
 
   it('is in the order of the log; a node whose cause is on an earlier page is at the top and names it', () => {
-    const job: SeenJob = {
+    const job: JobHistory = {
       id: 'job',
       begunBy: 'c1',
       joinedBy: [],

@@ -62,7 +62,7 @@ describe('coalescing questions', () => {
         await new Promise<void>((resolve) => open.push(resolve));
         return keys;
       },
-      { batchMax: 3, inFlightMax: 2, patienceMs: 100 },
+      { batchMax: 3, inFlightMax: 2, waitMsMax: 100 },
     );
     const hanging = ask(1);
     await tick();

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { parseJsonBody } from '../../shared/http/json-ingress.ts';
 import { canonicalJson } from '../../shared/json/canonical-json.ts';
-import { fingerprintOf } from '../../shared/idempotency/fingerprint.ts';
+import { fingerprintOf } from '../../shared/idempotency/request-fingerprint.ts';
 
 /** What makes two calls that log conversions the same call: the value that is sent, not the text that it is written in. */
 

@@ -4,7 +4,7 @@ import { validateItems } from '../../domain/conversions/validate-items.ts';
 import { readRfc3339 } from '../../domain/rfc3339.ts';
 import { item, NOW_MS, SOURCE } from '../support/conversion-calls.ts';
 
-/** Every rule for one conversion event (decisions.md E14). */
+/** Every rule for one conversion event. */
 
 const rules = { nowMs: NOW_MS, fingerprintInto: fingerprintsOf(SOURCE), readTime: readRfc3339 };
 const reasonOf = (event: unknown, more = {}): string | undefined =>

@@ -10,10 +10,10 @@ import {
 import { createInCampaign } from '../../command/creatives/create-creative.ts';
 import { duplicateCreative } from '../../command/creatives/duplicate-creative.ts';
 import { findHeldName } from '../../command/creatives/hold-names.ts';
-import { loadCreative } from '../../command/creatives/run-on-creative.ts';
+import { loadCreative } from '../../command/creatives/load.ts';
 import { shownCampaignId, type Campaign } from '../../domain/campaigns/resource.ts';
 import { copyNames, creativeNamesAggregate, newNames } from '../../domain/creatives/creative-names.ts';
-import type { Creative } from '../../domain/creatives/creative-resource.ts';
+import type { Creative } from '../../domain/creatives/resource.ts';
 import { creativeStream } from '../../domain/creatives/creative.ts';
 import { sleep } from '../../shared/async/backoff.ts';
 import {

@@ -5,19 +5,19 @@ import { updateCreative } from '../../command/creatives/change-creative.ts';
 import { createInCampaign } from '../../command/creatives/create-creative.ts';
 import { reviewForSeller, submitCreative } from '../../command/creatives/review-creative.ts';
 import { shownCampaignId } from '../../domain/campaigns/resource.ts';
-import type { CreativeEvent } from '../../domain/creatives/creative-events.ts';
-import { shownCreativeId, type Creative } from '../../domain/creatives/creative-resource.ts';
+import type { CreativeEvent } from '../../domain/creatives/events.ts';
+import { shownCreativeId, type Creative } from '../../domain/creatives/resource.ts';
 import {
   contentOf,
   creativeAggregate,
   type CreativeCommand,
   type CreativeStateOf,
 } from '../../domain/creatives/creative.ts';
-import { ReviewStatus, type ReviewStatus as Status } from '../../domain/creatives/seller-review-resource.ts';
+import { ReviewStatus, type ReviewStatus as Status } from '../../domain/creatives/seller-reviews.ts';
 import { reviewSteps } from '../../domain/creatives/seller-reviews.ts';
 import { sellerDirectoryAggregate, type SellerCommand } from '../../domain/sellers/seller-directory.ts';
-import type { SellerEvent } from '../../domain/sellers/seller-events.ts';
-import { builtInSellers, sellsIn, type Seller } from '../../domain/sellers/seller-resource.ts';
+import type { SellerEvent } from '../../domain/sellers/events.ts';
+import { builtInSellers, sellsIn, type Seller } from '../../domain/sellers/resource.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 import { CUSTOMER, openCampaignLog } from '../support/campaign-log.ts';
 import { commandRequest } from '../support/command-request.ts';

@@ -1,26 +1,25 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { evaluateSession, refineVariant } from '../../command/creative-sessions/change-session.ts';
+import { evaluateSession, refineVariant } from '../../command/creative-sessions/commands.ts';
 import {
   askEngine,
   GeneratedCopies,
   type CreativeEngine,
 } from '../../command/creative-sessions/creative-engine.ts';
-import { finalizeSession } from '../../command/creative-sessions/finalize-session.ts';
-import { loadSession } from '../../command/creative-sessions/run-on-session.ts';
+import { loadSession } from '../../command/creative-sessions/load.ts';
 import { builtInEngine } from '../../command/creative-sessions/built-in-engine.ts';
-import type { SessionWrites } from '../../command/creative-sessions/session-writes.ts';
-import { startSession } from '../../command/creative-sessions/start-session.ts';
+import type { SessionWrites } from '../../command/creative-sessions/load.ts';
+import { finalizeSession, startSession } from '../../command/creative-sessions/commands.ts';
 import { runOnCampaign } from '../../command/campaigns/load.ts';
-import { loadCreative } from '../../command/creatives/run-on-creative.ts';
+import { loadCreative } from '../../command/creatives/load.ts';
 import { shownCampaignId, type Campaign } from '../../domain/campaigns/resource.ts';
-import type { CreativeSessionEvent } from '../../domain/creative-sessions/creative-session-events.ts';
+import type { CreativeSessionEvent } from '../../domain/creative-sessions/events.ts';
 import {
   shownSessionId,
   shownVariantId,
   type CreativeSession,
-} from '../../domain/creative-sessions/creative-session-resource.ts';
+} from '../../domain/creative-sessions/resource.ts';
 import {
   creativeSessionAggregate,
   creativeSessionStream,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { EngineConnectionEvent } from '../../domain/engines/engine-connection-events.ts';
+import type { EngineConnectionEvent } from '../../domain/engines/events.ts';
 import {
   connectionIdOf,
   engineConnectionResource,
@@ -7,7 +7,7 @@ import {
   mappedAdvertisers,
   shownConnectionId,
   type EngineConnection,
-} from '../../domain/engines/engine-connection-resource.ts';
+} from '../../domain/engines/resource.ts';
 import {
   engineConnectionAggregate,
   type ConnectEngine,

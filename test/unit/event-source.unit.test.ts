@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { EventSourceEvent } from '../../domain/event-sources/event-source-events.ts';
-import { eventSourceResource, notSeen } from '../../domain/event-sources/event-source-resource.ts';
+import type { EventSourceEvent } from '../../domain/event-sources/events.ts';
+import { eventSourceResource, notSeen } from '../../domain/event-sources/resource.ts';
 import {
   eventSourceAggregate,
   eventSourceStream,

@@ -27,7 +27,6 @@ import {
   type GoldenEvent,
   type Manifest,
 } from '../golden/golden-files.ts';
-import { eventDocs, readEventDoc } from '../golden/events-docs.ts';
 import { goldenStore } from '../golden/golden-keys.ts';
 import { evolutionProblems, isAddition, lostSince } from '../golden/schema-evolution.ts';
 
@@ -107,18 +106,6 @@ const manifestOf = (definition: EventDefinition): Manifest =>
 const files = new Map([['ToyMade.v1.json', content]]);
 const problemsOf = (next: EventDefinition, there = files): readonly string[] =>
   evolutionProblems(madeUp(next), manifestOf(first), there);
-
-describe('docs/events', () => {
-  it.each([...eventDocs()])('%s is what `npm run docs:events` makes', (file, text) => {
-    expect(readEventDoc(file) === text).toBe(true);
-  });
-
-  it('names a writer and an example for every event', () => {
-    const text = readEventDoc('README.md');
-    for (const { type } of knownEvents()) expect(text).toContain(`### ${type}\n`);
-    expect(text).not.toContain('nothing any more');
-  });
-});
 
 describe('the check of schemas', () => {
   it('is content with what has not changed', () => {

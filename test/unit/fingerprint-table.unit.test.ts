@@ -1,10 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import {
-  createFingerprintTable,
-  createFreshSet,
-  DAYS_KNOWN,
-} from '../../command/conversions/fingerprint-table.ts';
+import { DAYS_KNOWN } from '../../domain/conversions/fingerprint.ts';
+import { createFingerprintTable, createFreshSet } from '../../command/conversions/fingerprint-table.ts';
 import { fingerprintsOf } from '../../domain/conversions/fingerprint.ts';
 import { idsMeeting } from '../support/colliding-ids.ts';
 import { SOURCE } from '../support/conversion-calls.ts';

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import type { EventRow } from '../../query/history/audit-entries.ts';
 import { entriesOf, type AuditReads } from '../../query/history/audit-routes.ts';
 import { auditedKind } from '../../query/resources/audited-kind.ts';
-import { createKeptFolds } from '../../query/history/kept-folds.ts';
+import { createFoldCache } from '../../query/history/fold-cache.ts';
 import type { Until } from '../../query/history/fold.ts';
 import { createSharedForEach } from '../../shared/async/limit.ts';
 import { PAGE_BYTES_MAX } from '../../query/history/page-bytes.ts';
@@ -95,7 +95,7 @@ describe('states cached from one log', () => {
         let now = first;
         const kept = createStreamHistory(
           storeOf(() => now),
-          createKeptFolds(
+          createFoldCache(
             storeOf(() => now),
             1_000_000,
           ),
@@ -103,7 +103,7 @@ describe('states cached from one log', () => {
         for (const [isOther, point] of asked) {
           now = isOther ? other : first;
           const store = storeOf(() => now);
-          const fresh = createStreamHistory(store, createKeptFolds(store, 1_000_000));
+          const fresh = createStreamHistory(store, createFoldCache(store, 1_000_000));
           const wanted: Until = point;
           expect(await kept.stateAt(kind, stream, wanted)).toMatchObject(
             await fresh.stateAt(kind, stream, wanted),
@@ -120,7 +120,7 @@ describe('states cached from one log', () => {
       () => logOf(100),
       () => (read += 1),
     );
-    const kept = createKeptFolds(store, 1_000_000);
+    const kept = createFoldCache(store, 1_000_000);
     const history = createStreamHistory(store, kept);
     await history.stateAt(kind, stream, { revision: 96 });
     kept.interrupt();
@@ -129,7 +129,7 @@ describe('states cached from one log', () => {
     // The event that was the kept state's last one, and what came behind it.
     expect(read).toBe(5);
 
-    const across = createKeptFolds(
+    const across = createFoldCache(
       storeOf(
         () => logOf(100),
         () => {
@@ -152,7 +152,7 @@ describe('states cached from one log', () => {
       () => logOf(100),
       () => (read += 1),
     );
-    const kept = createKeptFolds(store, 1_000_000);
+    const kept = createFoldCache(store, 1_000_000);
     const leaving = createStreamHistory(store, kept, () => read > 50);
     await expect(leaving.stateAt(kind, stream, { revision: 'last' })).rejects.toThrow(UnheardError);
     expect(read).toBe(51);
@@ -168,7 +168,7 @@ describe('a page of large entries', () => {
   const log = Array.from({ length: 7 }, (_, n) => noted(n, `${n}${'x'.repeat(PAGE_BYTES_MAX / 4)}`));
   const history = () => {
     const store = storeOf(() => log);
-    return createStreamHistory(store, createKeptFolds(store, 1_000_000));
+    return createStreamHistory(store, createFoldCache(store, 1_000_000));
   };
 
   it('ends early, and all pages together are complete', async () => {

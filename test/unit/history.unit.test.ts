@@ -11,12 +11,12 @@ import {
 } from '../../domain/history/change-resource.ts';
 import { toNewEvents, type StorableEvent } from '../../shared/aggregate/recorded-domain-event.ts';
 import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
-import { createKeptFolds } from '../../query/history/kept-folds.ts';
+import { createFoldCache } from '../../query/history/fold-cache.ts';
 import type { Until } from '../../query/history/fold.ts';
 import { createStreamHistory } from '../../query/history/stream-history.ts';
 import { auditedKind } from '../../query/resources/audited-kind.ts';
 import { createAttemptLog, type AttemptLogOptions } from '../../command/audit/attempt-log.ts';
-import type { AccountEvent } from '../../domain/accounts/account-events.ts';
+import type { AccountEvent } from '../../domain/accounts/events.ts';
 import { accountPast } from '../../domain/accounts/account-history.ts';
 import { campaignsAfter } from '../../domain/history/audited-event.ts';
 import { emptyMap, valueOf, withValue, type SharedMap } from '../../domain/accounts/shared-map.ts';
@@ -131,7 +131,7 @@ describe('states of the past', () => {
     'are the folds up to there, with %i bytes to remember them in',
     async (bytes) => {
       const store = await storeOf(count);
-      const history = createStreamHistory(store, createKeptFolds(store, bytes));
+      const history = createStreamHistory(store, createFoldCache(store, bytes));
       const stateAt = async (until: Until) => {
         const { state, revision } = await history.stateAt(kind, stream, until);
         expect((state as Notes).notes).toEqual(all.slice(0, revision));
@@ -157,7 +157,7 @@ describe('states of the past', () => {
 
   it('changes of some revisions equal those in the whole history', async () => {
     const store = await storeOf(count);
-    const history = createStreamHistory(store, createKeptFolds(store, 1_000_000));
+    const history = createStreamHistory(store, createFoldCache(store, 1_000_000));
     const whole = (await history.page(kind, { stream }, 0, count)).events;
     expect(whole).toHaveLength(count);
     await fc.assert(

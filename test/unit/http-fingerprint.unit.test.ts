@@ -2,9 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { equalJson } from '../../domain/equal-json.ts';
 import { canonicalJson } from '../../shared/json/canonical-json.ts';
-import { fingerprintOf, type FingerprintParts } from '../../shared/idempotency/fingerprint.ts';
+import { fingerprintOf, type FingerprintParts } from '../../shared/idempotency/request-fingerprint.ts';
 
-/** What makes two requests the same request (decisions.md 1.2, fingerprint; RFC 8785). */
+/** What makes two requests the same request (RFC 8785). */
 
 /** JSON as it is after the ingress: no lone surrogates, no -0. */
 const anyJson = fc

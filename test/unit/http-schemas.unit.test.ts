@@ -1,15 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { z } from 'zod';
-import { instant } from '../../domain/values.ts';
+import { boundedText, instant } from '../../domain/values.ts';
 import { ApiError } from '../../shared/http/errors.ts';
-import {
-  boundedText,
-  pageOf,
-  pagingParameters,
-  pathIntegerId,
-  queryBoolean,
-} from '../../shared/http/schemas.ts';
+import { pageOf, pagingParameters, pathIntegerId, queryBoolean } from '../../shared/http/schemas.ts';
 import { validate } from '../../shared/http/validate.ts';
 import { NOT_RFC_3339 } from '../../domain/rfc3339.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { deflateRawSync, gzipSync } from 'node:zlib';
 import { inspectBytes } from '../../command/assets/inspect-bytes.ts';
-import { byteRangeOf } from '../../query/assets/byte-range.ts';
+import { byteRangeOf } from '../../query/assets/serve-route.ts';
 import { ApiError } from '../../shared/http/errors.ts';
 import type { ByteSource } from '../../shared/storage/object-store.ts';
 import { mediaTypeOf, servedTypeOf } from '../../shared/storage/media-types.ts';

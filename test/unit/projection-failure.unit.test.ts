@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { DatabaseError } from 'pg';
-import { errorText, isFaultOfEvent } from '../../projections/engine/failure.ts';
+import { errorText, isFaultOfEvent } from '../../projections/engine/projection-failure.ts';
 import { UnprojectableEventError } from '../../projections/engine/projection.ts';
 import type { Position, RecordedEvent } from '../../shared/event-store/event-store.ts';
 import { toyEvent } from '../support/toy-projection.ts';

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { expect, it } from '@jest/globals';
 import { dropBytes, receiveBytes } from '../../command/assets/receive-bytes.ts';
-import type { ReservedAsset } from '../../domain/assets/asset-resource.ts';
+import type { ReservedAsset } from '../../domain/assets/resource.ts';
 import { ApiError } from '../../shared/http/errors.ts';
 import type { IncomingBytes } from '../../shared/http/incoming-bytes.ts';
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { CatalogDefinition } from '../../../domain/catalogs/catalog-events.ts';
+import type { CatalogDefinition } from '../../../domain/catalogs/resource.ts';
 import { OutboundError } from '../../../shared/outbound/outbound-error.ts';
 import type { OutboundFetch } from '../../../shared/outbound/outbound-fetch.ts';
 

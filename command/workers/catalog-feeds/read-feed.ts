@@ -1,4 +1,4 @@
-import type { Catalog } from '../../../domain/catalogs/catalog-resource.ts';
+import type { Catalog } from '../../../domain/catalogs/resource.ts';
 import { feedBasis, type CatalogCommand } from '../../../domain/catalogs/catalog.ts';
 import { backoffMs } from '../../../shared/async/backoff.ts';
 import { isoTimestamp, type Clock } from '../../../shared/async/clock.ts';
@@ -8,7 +8,7 @@ import { derivedId } from '../../../shared/aggregate/ids.ts';
 import type { WorkRun } from '../../../shared/work-list/run-work.ts';
 import { DONE, type WorkEntry, type WorkResult } from '../../../shared/work-list/work-list.ts';
 import { loadAdvertiser } from '../../advertisers/load.ts';
-import { executeOnCatalog, loadCatalog } from '../../catalogs/sync-catalogs.ts';
+import { executeOnCatalog, loadCatalog } from '../../catalogs/load.ts';
 import type { Feed, FeedAnswer, FetchFeed } from './fetch-feed.ts';
 
 export interface ReadFeedOptions {
@@ -45,7 +45,7 @@ export const readFeed = async (
   run: WorkRun,
 ): Promise<WorkResult> => {
   const { fetchFeed } = options;
-  const catalog = (await loadCatalog(options, customerId, key))?.catalog;
+  const catalog = (await loadCatalog(options, customerId, key))?.state;
   // The list may lag behind the stream.
   if (catalog?.status !== 'ACTIVE' || catalog.definition.content.kind !== 'feed') return DONE;
   const advertiser = await loadAdvertiser(options, catalog.customerId, catalog.advertiserId);

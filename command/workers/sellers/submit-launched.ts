@@ -1,20 +1,19 @@
-import type { Pool } from 'pg';
 import { z } from 'zod';
 import { campaignStream } from '../../../domain/campaigns/campaign.ts';
-import type { Creative } from '../../../domain/creatives/creative-resource.ts';
+import type { Creative } from '../../../domain/creatives/resource.ts';
 import { creativeStream } from '../../../domain/creatives/creative.ts';
-import { isSubmissionOccasion } from '../../../domain/creatives/submission-occasion.ts';
-import { sellsIn } from '../../../domain/sellers/seller-resource.ts';
+import { isSubmissionOccasion, submissionName } from '../../../domain/creatives/submission-occasion.ts';
+import { sellsIn } from '../../../domain/sellers/resource.ts';
 import { workKinds } from '../../../domain/work-kinds.ts';
+import { derivedId } from '../../../shared/aggregate/ids.ts';
 import { isoTimestamp } from '../../../shared/async/clock.ts';
 import type { WorkKind } from '../../../shared/work-list/run-work.ts';
 import { DONE, type WorkEntry, type WorkResult } from '../../../shared/work-list/work-list.ts';
 import { loadAdvertiser } from '../../advertisers/load.ts';
 import { loadCampaign, type CampaignStores } from '../../campaigns/load.ts';
-import { executeOnCreative, loadCreative } from '../../creatives/run-on-creative.ts';
-import { loadDirectory } from '../../sellers/directory.ts';
-import { causesSince } from '../causation.ts';
-import { listSubmissions, submissionId } from './list-submissions.ts';
+import { executeOnCreative, loadCreative } from '../../creatives/load.ts';
+import { loadDirectory } from '../../sellers/load.ts';
+import { causesSince } from '../causes-since.ts';
 
 const ACTOR = 'worker:sellers';
 
@@ -23,7 +22,10 @@ const ACTOR = 'worker:sellers';
  * streams decide. The command id is derived from the listing event, and sellers that already have the creative are
  * skipped. So several processes may run this, and each may be killed at any time.
  */
-export const submissions = (stores: CampaignStores, pool: Pool): WorkKind => ({
+export const submissions = (
+  stores: CampaignStores,
+  listLaunchedCreatives: () => Promise<void>,
+): WorkKind => ({
   name: workKinds.submission,
   madeOf: [workKinds.launchedCampaign, workKinds.changedCreative],
   // Each mostly waits for the log.
@@ -31,7 +33,7 @@ export const submissions = (stores: CampaignStores, pool: Pool): WorkKind => ({
   perAccountMax: 4,
   attemptsMax: Infinity,
   prepare: async () => {
-    await listSubmissions(pool);
+    await listLaunchedCreatives();
     return true;
   },
   handle: (entry) => submit(stores, entry),
@@ -50,7 +52,8 @@ const submit = async (
   if (advertiser?.status !== 'ACTIVE') return DONE;
   const directory = await loadDirectory(stores);
   const sellers = directory.filter((seller) => sellsIn(seller, advertiser.channels));
-  const commandId = submissionId(creativeId, position);
+  // Derived from the last occasion, so repeated submissions for it are one command.
+  const commandId = derivedId(creativeId, submissionName(position));
   const streams = [
     ...creative.campaignIds.map((id) => campaignStream(customerId, id)),
     creativeStream(customerId, creativeId),

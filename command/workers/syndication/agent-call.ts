@@ -1,4 +1,4 @@
-import type { AgentRegistered, SyncTask } from '../../../domain/agents/agent-resource.ts';
+import type { AgentRegistered, SyncTask } from '../../../domain/agents/resource.ts';
 import type { SubmittedCall } from '../../../domain/syndication/syndication-resource.ts';
 import type { JsonObject } from '../../../shared/event-store/event-store.ts';
 

@@ -1,4 +1,4 @@
-import type { Agent } from '../../../domain/agents/agent-resource.ts';
+import type { Agent } from '../../../domain/agents/resource.ts';
 import type {
   JsonMembers,
   SubmittedCall,

@@ -1,4 +1,4 @@
-import { SyncTask } from '../../../domain/agents/agent-resource.ts';
+import { SyncTask } from '../../../domain/agents/resource.ts';
 import type { OpenOutboundLine } from '../../../shared/outbound/outbound-fetch.ts';
 import { OutboundError } from '../../../shared/outbound/outbound-error.ts';
 import { timeoutSignal } from '../../../shared/async/timeout.ts';

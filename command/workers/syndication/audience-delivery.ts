@@ -37,6 +37,25 @@ export interface AudienceParts extends Purgeable {
   forget(record: SyndicationRecord): Promise<void>;
 }
 
+export interface MembersQuestion {
+  readonly customerId: number;
+  readonly audienceId: string;
+  readonly afterRevision: string;
+  readonly afterId: string;
+  /** Later changes are left out. */
+  readonly revision: number;
+  /** False for an agent that has no members yet. */
+  readonly withRemovals: boolean;
+  readonly rowsMax: number;
+}
+
+export type FindMembers = (question: MembersQuestion) => Promise<{
+  /** The revision of the audience in the same snapshot as the members; -1 during a rebuild that has not reached it. */
+  readonly reached: number;
+  /** JSON of members, in the order of their changes: id, e-mail, phone, uids, revision, whether it is removed. */
+  readonly members: string;
+}>;
+
 const Request = z.object({
   account: AccountReference,
   audiences: z.tuple([z.object({ audience_id: z.string(), revision: z.int() }).catchall(z.json())]),
@@ -55,6 +74,7 @@ const KEPT_DAYS = 2;
 /** @param pool not bound to an account */
 export const createAudienceParts = (
   pool: Pick<Pool, 'query'>,
+  findMembers: FindMembers,
   membersMax: number = MEMBERS_MAX,
 ): AudienceParts => ({
   of: async function* (record) {
@@ -62,7 +82,7 @@ export const createAudienceParts = (
     for (;;) {
       let row = await underWay(pool, record);
       if (row?.body === null) {
-        await writePart(pool, record, row, membersMax);
+        await writePart(pool, findMembers, record, row, membersMax);
         row = await underWay(pool, record);
       }
       // Another worker has completed the delivery.
@@ -143,6 +163,7 @@ const underWay = async (
 /** The first worker to store the part wins. */
 const writePart = async (
   pool: Pick<Pool, 'query'>,
+  findMembers: FindMembers,
   record: SyndicationRecord,
   row: Row,
   membersMax: number,
@@ -152,7 +173,7 @@ const writePart = async (
   const page =
     row.part === 0 && anew
       ? { body: { audience_id: audience.audience_id, delete: true }, ends: undefined, isLast: false }
-      : await readPage(pool, record, row, membersMax, audience);
+      : await readPage(findMembers, record, row, membersMax, audience);
   await pool.query({
     name: 'syndication-deliveries-write',
     text: `update syndication_deliveries
@@ -188,7 +209,7 @@ const Members = z.array(
 type Member = z.output<typeof Members>[number];
 
 const readPage = async (
-  pool: Pick<Pool, 'query'>,
+  findMembers: FindMembers,
   record: SyndicationRecord,
   row: Row,
   membersMax: number,
@@ -198,14 +219,16 @@ const readPage = async (
   const { audiences, since } = requestOf(record);
   const [{ revision }] = audiences;
   const audienceId = resourceIdOf(AUDIENCE, customerId, advertiserId, resourceId);
-  const { rows } = await pool.query<{ reached: string | null; members: string }>({
-    name: `audience-members-page-${since === undefined ? 'all' : 'since'}`,
-    text: pageSql(since !== undefined),
-    values: [customerId, audienceId, row.after_revision, row.after_id, revision, membersMax + 1],
+  const found = await findMembers({
+    customerId,
+    audienceId,
+    afterRevision: row.after_revision,
+    afterId: row.after_id,
+    revision,
+    withRemovals: since !== undefined,
+    rowsMax: membersMax + 1,
   });
-  const [found] = rows;
-  // Checked in the same snapshot as the members, because a rebuilding read model is incomplete.
-  if (found === undefined || Number(found.reached ?? -1) < revision) {
+  if (found.reached < revision) {
     throw new TryAgainError('The audience is not in the read model yet.', {
       afterMs: BEHIND_MS,
       isTry: false,
@@ -239,21 +262,6 @@ const memberOf = ([id, email, phone, uids]: Member): JsonMembers => ({
   ...(phone === null ? {} : { hashed_phone: phone }),
   ...(uids === null ? {} : { uids: uids.map(([type, value]) => ({ type, value })) }),
 });
-
-/** @param withRemovals false for an agent that has no members yet */
-const pageSql = (withRemovals: boolean): string => {
-  const from = (table: string, gone: boolean): string =>
-    `(select external_id, hashed_email, hashed_phone, uids, revision, ${gone} as gone from ${table}
-      where customer_id = $1 and audience_id = $2
-        and (revision, external_id) > ($3::bigint, $4::text) and revision <= $5
-      order by revision, external_id limit $6)`;
-  const removals = withRemovals ? `union all ${from('audience_removals', true)}` : '';
-  return `select (select revision from audiences where customer_id = $1 and id = $2) as reached,
-            (select coalesce(json_agg(json_build_array(p.external_id, encode(p.hashed_email, 'hex'),
-                encode(p.hashed_phone, 'hex'), p.uids, p.revision, p.gone) order by p.revision, p.external_id), '[]')::text
-             from (select * from (${from('audience_members', false)} ${removals}) u
-                   order by revision, external_id limit $6) p) as members`;
-};
 
 const advance = async (
   pool: Pick<Pool, 'query'>,

@@ -13,7 +13,7 @@ import { sleep } from '../../../shared/async/backoff.ts';
 import { isoTimestamp, type Clock } from '../../../shared/async/clock.ts';
 import type { EventStore, ExpectedRevision, RecordedEvent } from '../../../shared/event-store/event-store.ts';
 import { derivedId, resourceIdOf } from '../../../shared/aggregate/ids.ts';
-import { causesSince, lastCorrelation, lastOf, otherCausesSince, type Occasions } from '../causation.ts';
+import { causesSince, lastCorrelation, lastOf, otherCausesSince, type Occasions } from '../causes-since.ts';
 import { syndicationHandler } from '../../syndication/run-on-record.ts';
 
 interface StepStores {
@@ -88,7 +88,7 @@ export const resourceStream = ({
 };
 
 /**
- * Switches off a record whose advertiser was archived or whose resource was deleted (decisions.md section 3). The
+ * Switches off a record whose advertiser was archived or whose resource was deleted. The
  * cause is that event, if it came after the record was switched on.
  * @param advertiserIsArchived the advertiser was archived, not the resource
  */

@@ -1,9 +1,9 @@
-import { silenceOf } from '../../../domain/agents/agent-resource.ts';
+import { silenceOf } from '../../../domain/agents/resource.ts';
 import { isOn, isWaiting } from '../../../domain/syndication/syndication-states.ts';
 import type { WorkRun } from '../../../shared/work-list/run-work.ts';
 import { DONE, type WorkResult } from '../../../shared/work-list/work-list.ts';
 import { loadAdvertiser } from '../../advertisers/load.ts';
-import { loadAgent } from '../../agents/load-agent.ts';
+import { loadAgent } from '../../agents/load.ts';
 import { awaitEarlier } from './ask-agent.ts';
 import { failed, isSameSwitchOn, loadRecord, switchOff, withdrawn } from './record-steps.ts';
 import type { SyndicateOptions } from './syndicate-options.ts';

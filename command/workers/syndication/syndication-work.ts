@@ -1,10 +1,8 @@
-import type { Pool } from 'pg';
 import { z } from 'zod';
 import { workKinds } from '../../../domain/work-kinds.ts';
 import { backoffMs } from '../../../shared/async/backoff.ts';
 import type { WorkKind, WorkRun } from '../../../shared/work-list/run-work.ts';
 import type { WorkEntry, WorkResult } from '../../../shared/work-list/work-list.ts';
-import { isWhole } from './at-agents.ts';
 import { retried } from './record-steps.ts';
 import { giveUp, syndicate, type Work } from './syndicate.ts';
 import type { SyndicateOptions } from './syndicate-options.ts';
@@ -15,14 +13,18 @@ export const ATTEMPTS_MAX = 6;
 /** The longest delay applies only to deletions (`withdraw.ts`). */
 const RETRY = { baseMs: 1_000, capMs: 30 * 60_000 };
 
-/** @param pool not bound to an account */
-export const syndicationWork = (options: SyndicateOptions, pool: Pool, perAccountMax = 10): WorkKind => ({
+/** @param isWhole false during a rebuild of the read models, when no work may start */
+export const syndicationWork = (
+  options: SyndicateOptions,
+  isWhole: () => Promise<boolean>,
+  perAccountMax = 10,
+): WorkKind => ({
   name: workKinds.syndication,
   // Runs mostly wait for agents. Five times the limit of one account, so that its slow agents do not block others.
   concurrency: 50,
   perAccountMax,
   attemptsMax: ATTEMPTS_MAX,
-  prepare: () => isWhole(pool),
+  prepare: isWhole,
   handle: (entry, run) => runOnce(options, workOf(entry), run),
   giveUp: (entry) => giveUp(options, workOf(entry)),
 });

@@ -18,7 +18,7 @@ const Request = z.object({
 
 /**
  * Removes all identifiers that a call sent from an agent's text, ignoring case. Stored answers stay in the log, where
- * no person could be forgotten (docs/records/0008-forgetting.md). Time grows with the text, not with the members.
+ * no person could be forgotten (docs/design/records/0008-forgetting.md). Time grows with the text, not with the members.
  */
 export const membersConcealed = (request: JsonMembers): ((text: string) => string) => {
   const audiences = Request.safeParse(request).data?.audiences ?? [];

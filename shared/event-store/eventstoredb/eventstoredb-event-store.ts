@@ -23,7 +23,7 @@ export interface EventStoreDbOptions {
    * Makes later reads of the account wait for a position; must never move backwards. Called after every successful
    * append, before its caller is answered. If it fails, the caller receives an unknown outcome.
    */
-  readonly markAccount: OnAppended;
+  readonly recordPosition: OnAppended;
   readonly limits?: CallLimits;
 }
 
@@ -39,14 +39,14 @@ export interface EventStoreDbEventStore extends EventStore {
 /** The default limit of all server versions (1 MiB up to version 25.0), minus the server's own additions. */
 const APPEND_BYTES_MAX = 960 * 1024;
 
-/** The event log in EventStoreDB (docs/eventstoredb.md). Connects on first use. */
+/** The event log in EventStoreDB (docs/design/eventstoredb.md). Connects on first use. */
 export const createEventStoreDbEventStore = (options: EventStoreDbOptions): EventStoreDbEventStore => {
-  const { log, connectionString, markAccount, limits } = options;
+  const { log, connectionString, recordPosition, limits } = options;
   const closing = new AbortController();
   const connection = createConnection(connectionString, log, limits);
   const reader = createLogReader(connection);
   const logEnd = createLogEndReader(connection);
-  const appender = createAppender(connection, reader, logEnd, markAccount);
+  const appender = createAppender(connection, reader, logEnd, recordPosition);
   let subscriptionsLost = 0;
   const source = {
     connection,
@@ -98,7 +98,7 @@ export const createEventStoreDbEventStore = (options: EventStoreDbOptions): Even
       return bytes < 0 && comparePositions(from, logEnd.known.end) <= 0 ? 0 : bytes;
     },
     distanceUnit: 'bytes',
-    ensureMarked: markAccount,
+    ensureMarked: recordPosition,
     close: async () => {
       closing.abort();
       while (appender.pending > 0) await new Promise((resolve) => setTimeout(resolve, 5));

@@ -27,14 +27,14 @@ export const appendBatch = async (
 /** A faster path for a single event. @returns undefined if only `append_to_log` can answer */
 const appendEvent = async (
   client: ClientBase,
-  { stream, expected, customerId, events, isMarkedApart = false }: AppendRequest,
+  { stream, expected, customerId, events, hasOwnPositions = false }: AppendRequest,
 ): Promise<AppendResult | undefined> => {
   const [event] = events as readonly [EncodedEvent];
   const revision = expectedCode(expected);
   const { rows } = await client.query<[position: string | null]>({
     name: 'append_event_to_log',
     text: 'select append_event_to_log($1, $2, $3, $4, $5, $6, $7, $8)',
-    values: [stream, revision, customerId, event.id, event.type, event.data, event.metadata, isMarkedApart],
+    values: [stream, revision, customerId, event.id, event.type, event.data, event.metadata, hasOwnPositions],
     rowMode: 'array',
   });
   const position = rows[0]?.[0] ?? null;
@@ -86,6 +86,6 @@ const encodeBatch = (batch: readonly AppendRequest[]): (Buffer | boolean[])[] =>
     textArray(events.map((event) => event.type)),
     textArray(events.map((event) => event.data)),
     textArray(events.map((event) => event.metadata)),
-    batch.map(({ isMarkedApart = false }) => isMarkedApart),
+    batch.map(({ hasOwnPositions = false }) => hasOwnPositions),
   ];
 };

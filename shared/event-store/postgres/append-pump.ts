@@ -1,6 +1,6 @@
 import type { AppendRequest } from '../append-request.ts';
 import { AppendOutcomeUnknownError, EventStoreUnavailableError, type AppendResult } from '../event-store.ts';
-import type { AppendLane } from './append-lane.ts';
+import type { AppendConnection } from './append-connection.ts';
 import { createAppendQueue, type AppendQueue, type AppendQueueLimits } from './append-queue.ts';
 import { deliverBatch } from './deliver-batch.ts';
 
@@ -8,7 +8,7 @@ export interface AppendPump {
   readonly pending: number;
   /** @throws WrongExpectedRevisionError, AppendOutcomeUnknownError, EventStoreUnavailableError */
   append(request: AppendRequest): Promise<AppendResult>;
-  /** Rejects new appends, waits until all pending ones are answered (bounded by their timeouts), closes the lanes. */
+  /** Rejects new appends, waits until all pending ones are answered (bounded by their timeouts), then disconnects. */
   close(): Promise<void>;
 }
 
@@ -20,8 +20,8 @@ const queueLimits: AppendQueueLimits = {
 };
 
 /**
- * Minimum size of a batch that leaves waiting appends to another lane. Callers that get their answers together also
- * append again together. If one lane took all of them, this process and Postgres would alternate instead of working in
+ * Minimum size of a batch that leaves waiting appends to another connection. Callers that get their answers together also
+ * append again together. If one connection took all of them, this process and Postgres would alternate instead of working in
  * parallel. Smaller batches are not worth another commit.
  */
 const SPLIT_FROM = 64;
@@ -37,51 +37,51 @@ const requestTimeouts: AppendTimeouts = { queuedMs: 2_000, answerMs: 2_900 };
 const SWEEP_MS = 100;
 
 /**
- * Group commit. A free lane takes the waiting appends and sends them in one statement. An idle store appends
- * immediately, a busy one in larger batches, without any timer. While the batch of one lane holds the log's lock, the
+ * Group commit. A free connection takes the waiting appends and sends them in one statement. An idle store appends
+ * immediately, a busy one in larger batches, without any timer. While the batch of one connection holds the log's lock, the
  * batch of the other is in transit.
  * @param onAppended receives the answer with the highest position of each batch that wrote events
  */
 export const createAppendPump = (
-  lanes: readonly AppendLane[],
+  connections: readonly AppendConnection[],
   onAppended: (last: AppendResult) => void,
   timeouts: AppendTimeouts = requestTimeouts,
 ): AppendPump => {
   const queue = createAppendQueue(queueLimits);
   const expireOverdue = createExpiry(queue, timeouts);
-  const idle = [...lanes];
+  const idle = [...connections];
   let closed = false;
   let scheduled = false;
 
   const dispatch = (): void => {
     scheduled = false;
     while (queue.ready > 0) {
-      const lane = idle.pop();
-      if (lane === undefined) return;
-      void work(lane);
+      const connection = idle.pop();
+      if (connection === undefined) return;
+      void work(connection);
     }
   };
 
-  /** Sends batches over a lane until the queue is empty. Never rejects. */
-  const work = async (lane: AppendLane): Promise<void> => {
+  /** Sends batches over a connection until the queue is empty. Never rejects. */
+  const work = async (connection: AppendConnection): Promise<void> => {
     try {
       while (queue.ready > 0) {
-        if (!lane.connected) {
-          await lane.connect();
+        if (!connection.connected) {
+          await connection.connect();
           continue;
         }
         // Take a batch only when it can be sent immediately: an append in the queue is definitely not written.
         const batch = queue.takeBatch(Math.max(SPLIT_FROM, Math.ceil(queue.ready / (idle.length + 1))));
-        const last = batch.length === 0 ? undefined : await deliverBatch(lane, batch);
+        const last = batch.length === 0 ? undefined : await deliverBatch(connection, batch);
         for (const append of batch) queue.done(append);
         if (last !== undefined) onAppended(last);
       }
     } catch (error) {
-      // No lane is connected: unsent appends fail now instead of after their timeout.
-      const noneConnected = !lanes.some((other) => other.connected);
+      // No connection is connected: unsent appends fail now instead of after their timeout.
+      const noneConnected = !connections.some((other) => other.connected);
       if (noneConnected) queue.giveUp((append) => (append.sent ? 'keep' : (error as Error)));
     } finally {
-      idle.push(lane);
+      idle.push(connection);
     }
   };
 
@@ -103,7 +103,7 @@ export const createAppendPump = (
     close: async () => {
       closed = true;
       while (queue.size > 0) await new Promise((resolve) => setTimeout(resolve, 5));
-      await Promise.all(lanes.map((lane) => lane.close()));
+      await Promise.all(connections.map((connection) => connection.close()));
     },
   };
 };

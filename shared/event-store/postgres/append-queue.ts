@@ -5,7 +5,7 @@ import { createStreamLines } from './stream-lines.ts';
 export interface PendingAppend {
   readonly request: AppendRequest;
   readonly sinceMs: number;
-  /** Part of a batch that was given to a lane. From here on its outcome can be unknown. */
+  /** Part of a batch that was given to a connection. From here on its outcome can be unknown. */
   sent: boolean;
   readonly settle: (outcome: AppendResult | Error) => void;
 }

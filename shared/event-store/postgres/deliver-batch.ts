@@ -1,17 +1,17 @@
 import { EventStoreUnavailableError, type AppendResult } from '../event-store.ts';
 import { BatchRefusedError } from './append-failure.ts';
-import type { AppendLane } from './append-lane.ts';
+import type { AppendConnection } from './append-connection.ts';
 import type { PendingAppend } from './append-queue.ts';
 
 /** Sends a batch and answers every caller. Never rejects. @returns the result with the highest new position, if any */
 export const deliverBatch = async (
-  lane: AppendLane,
+  connection: AppendConnection,
   batch: readonly PendingAppend[],
 ): Promise<AppendResult | undefined> => {
   try {
-    return settleAll(batch, await lane.run(batch.map((append) => append.request)));
+    return settleAll(batch, await connection.run(batch.map((append) => append.request)));
   } catch (error) {
-    if (error instanceof BatchRefusedError) return await settleRefused(lane, batch, error);
+    if (error instanceof BatchRefusedError) return await settleRefused(connection, batch, error);
     for (const append of batch) append.settle(error as Error);
     return undefined;
   }
@@ -32,7 +32,7 @@ const settleAll = (
 
 /** One invalid append must not fail the others: retries each append alone. */
 const settleRefused = async (
-  lane: AppendLane,
+  connection: AppendConnection,
   batch: readonly PendingAppend[],
   cause: BatchRefusedError,
 ): Promise<AppendResult | undefined> => {
@@ -41,6 +41,6 @@ const settleRefused = async (
     return undefined;
   }
   let last: AppendResult | undefined;
-  for (const append of batch) last = (await deliverBatch(lane, [append])) ?? last;
+  for (const append of batch) last = (await deliverBatch(connection, [append])) ?? last;
   return last;
 };

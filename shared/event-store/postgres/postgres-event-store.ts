@@ -9,30 +9,30 @@ import { warnOfFailedReads } from '../followed-log.ts';
 import { createLogReach } from '../log-reach.ts';
 import { createSharedTail } from '../shared-tail.ts';
 import { subscribeToLog } from '../subscribe-to-log.ts';
-import { createAppendLane } from './append-lane.ts';
+import { createAppendConnection } from './append-connection.ts';
 import { createAppendPump, type AppendTimeouts } from './append-pump.ts';
 import { createLogListener } from './log-listener.ts';
 import { createLogReader } from './read-log.ts';
 
 export interface PostgresEventStoreOptions {
   readonly connectionString: string;
-  /** For reads. Appends and `LISTEN` use `lanes` + 1 dedicated connections, opened on first use. */
+  /** For reads. Appends and `LISTEN` use `appendConnections` + 1 others, opened on first use. */
   readonly pool: Pool;
   readonly log: Logger;
   /**
    * Number of append connections, default 2: while the batch of one is written, the batch of the other is in transit.
    * More do not help, because only one transaction at a time writes to the log.
    */
-  readonly lanes?: number;
+  readonly appendConnections?: number;
   /** Minimum interval of notifications to other processes, in ms; the first one is immediate. Default: 5. */
   readonly announceEveryMs?: number;
   /** Selects streams of high-volume events, for which the account has a separate position. Default: none. */
-  readonly isMarkedApart?: (stream: string) => boolean;
+  readonly hasOwnPositions?: (stream: string) => boolean;
   readonly timeouts?: PostgresTimeouts;
 }
 
 /** The wait in the queue may take as long as opening a connection. 400 ms are added to pass on a late answer. */
-const patienceOf = ({ connectMs, queryMs }: PostgresTimeouts): AppendTimeouts => ({
+const appendTimeoutsOf = ({ connectMs, queryMs }: PostgresTimeouts): AppendTimeouts => ({
   queuedMs: connectMs,
   answerMs: queryMs + 400,
 });
@@ -43,23 +43,25 @@ export interface PostgresEventStore extends EventStore {
   readonly listening: boolean;
 }
 
-/** The event log in Postgres: dense positions in commit order, group commit (docs/records/0001-dense-log.md). */
+/** The event log in Postgres: dense positions in commit order, group commit (docs/design/records/0001-dense-log.md). */
 export const createPostgresEventStore = (options: PostgresEventStoreOptions): PostgresEventStore => {
-  const { pool, log, connectionString, lanes: laneCount = 2, timeouts = requestTimeouts } = options;
-  const { announceEveryMs = 5, isMarkedApart = () => false } = options;
+  const { pool, log, connectionString, appendConnections = 2, timeouts = requestTimeouts } = options;
+  const { announceEveryMs = 5, hasOwnPositions = () => false } = options;
   const configOf = (applicationName: string) =>
     connectionConfig({ connectionString, applicationName, timeouts });
   const closing = new AbortController();
   const reach = createLogReach();
   const reader = createLogReader(pool);
   const listener = createLogListener(configOf('exchange-listen'), reach, announceEveryMs, log);
-  const lanes = Array.from({ length: laneCount }, () => createAppendLane(configOf('exchange-append'), log));
+  const connections = Array.from({ length: appendConnections }, () =>
+    createAppendConnection(configOf('exchange-append'), log),
+  );
   const onAppended = ({ position }: AppendResult): void => {
     const last = parsePosition(position);
     reach.advance(last);
     listener.announce(last);
   };
-  const pump = createAppendPump(lanes, onAppended, patienceOf(timeouts));
+  const pump = createAppendPump(connections, onAppended, appendTimeoutsOf(timeouts));
   const followed = followedDenseLog({ ...reader, reach, onReadFailed: warnOfFailedReads(log) });
   const tail = createSharedTail(followed);
 
@@ -72,7 +74,7 @@ export const createPostgresEventStore = (options: PostgresEventStoreOptions): Po
     },
     appendBytesMax: appendLimits.appendBytesMax,
     append: async (stream, events, expected) =>
-      pump.append({ ...encodeAppend(stream, events, expected), isMarkedApart: isMarkedApart(stream) }),
+      pump.append({ ...encodeAppend(stream, events, expected), hasOwnPositions: hasOwnPositions(stream) }),
     readStream: (stream, range) => reader.readStream(stream, range),
     readAll: async ({ after, limit }) => {
       const request = { limit, categories: undefined };

@@ -1,6 +1,7 @@
-import { chmod, chown, lstat, mkdir, open, readFile, realpath, writeFile } from 'node:fs/promises';
+import { chmod, chown, lstat, mkdir, readFile, realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import { syncFolder } from '../../storage/sync-folder.ts';
 import type { Binaries } from './binaries.ts';
 import { openBuildSite, type BuildSite } from './build-site.ts';
 import { runProgram } from './run-program.ts';
@@ -65,7 +66,7 @@ const createCluster = async (path: string, options: ClusterOptions): Promise<voi
       user: options.user,
     });
     if (!(await site.publish())) return;
-    await syncDirectory(options.dataDir);
+    await syncFolder(options.dataDir);
     const dataDirectory = await realpath(path);
     options.log.info({ dataDirectory }, 'embedded Postgres initialised');
     if (dataDirectory === path) return;
@@ -108,13 +109,4 @@ const createRoles = async (site: BuildSite, secrets: Secrets, options: ClusterOp
   // The exit status does not report errors. Only the matched line is shown: the next line contains the password.
   const failure = /(?:ERROR|FATAL|PANIC): .*/.exec(errors)?.[0];
   if (failure !== undefined) throw new Error(`the embedded Postgres could not be set up: ${failure}`);
-};
-
-const syncDirectory = async (path: string): Promise<void> => {
-  const directory = await open(path, 'r');
-  try {
-    await directory.sync();
-  } finally {
-    await directory.close();
-  }
 };

@@ -37,6 +37,7 @@ const style = `
   .met { fill: #1a7f5a; }
   .missed { fill: url(#hatched); stroke: #b3460a; }
   .hatch { stroke: #b3460a; stroke-width: 3; }
+  .other { fill: #afb8c1; }
   .page { fill: #ffffff; }
   @media (prefers-color-scheme: dark) {
     text { fill: #e6edf3; }
@@ -46,6 +47,7 @@ const style = `
     .met { fill: #3fb68b; }
     .missed { stroke: #f0883e; }
     .hatch { stroke: #f0883e; }
+    .other { fill: #59636e; }
     .page { fill: #0d1117; }
   }`;
 
@@ -109,4 +111,65 @@ const barOf = (line: Line, ofGoal: number, y: number, x: (power: number) => numb
     `<rect class="${kind}" x="${from}" y="${y + 4}" width="${width.toFixed(1)}" height="${ROW - 8}"/>`,
     `<text x="${MARGIN + NAME_WIDTH + BAR_WIDTH + 8}" y="${middle}">${escaped(told)}</text></g>`,
   ].join('');
+};
+
+const PAIR = 50;
+const PAIR_TOP = 64;
+const PAIR_NAME_WIDTH = 330;
+const PAIR_BAR_WIDTH = 400;
+const PAIR_WIDTH = MARGIN + PAIR_NAME_WIDTH + PAIR_BAR_WIDTH + 330 + MARGIN;
+
+const NUMBER = new Intl.NumberFormat('en', { maximumSignificantDigits: 4 });
+
+export interface PairChart {
+  readonly title: string;
+  readonly subtitle: string;
+  readonly lines: readonly Line[];
+  /** The label of a line, instead of its name. */
+  readonly labelOf?: (line: Line) => string;
+  /** Names the bar of our figure. */
+  readonly oursName: string;
+}
+
+/** Two bars for each line, ours and the baseline, on one linear scale from 0. */
+export const pairChartOf = ({
+  title,
+  subtitle,
+  lines,
+  oursName,
+  labelOf = ({ name }) => name,
+}: PairChart): string => {
+  const highest = Math.max(
+    ...lines.flatMap(({ oursMedian, baselineMedian = 0 }) => [oursMedian, baselineMedian]),
+    0,
+  );
+  const height = PAIR_TOP + lines.length * PAIR + MARGIN;
+  const bar = (y: number, kind: string, value: number, text: string): string => {
+    const width = highest === 0 ? 0 : (value / highest) * PAIR_BAR_WIDTH;
+    const x = MARGIN + PAIR_NAME_WIDTH;
+    return (
+      `<rect class="${kind}" x="${x}" y="${y}" width="${width.toFixed(1)}" height="16"/>` +
+      `<text x="${(x + width + 8).toFixed(1)}" y="${y + 12}">${escaped(text)}</text>`
+    );
+  };
+  const pairs = lines.map((line, n) => {
+    const y = PAIR_TOP + n * PAIR;
+    const { unit, oursMedian, baselineMedian = 0, baselineName = '' } = line;
+    const space = unit.startsWith('/') ? unit : ` ${unit}`;
+    return [
+      `<text x="${MARGIN + PAIR_NAME_WIDTH - 8}" y="${y + 22}" text-anchor="end">${escaped(labelOf(line))}</text>`,
+      bar(y, 'met', oursMedian, `${NUMBER.format(oursMedian)}${space}, ${oursName}`),
+      bar(y + 18, 'other', baselineMedian, `${NUMBER.format(baselineMedian)}${space}, ${baselineName}`),
+    ].join('');
+  });
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${PAIR_WIDTH} ${height}" width="${PAIR_WIDTH}" height="${height}" role="img" aria-label="${escaped(title)}">`,
+    `<style>${style}\n</style>`,
+    `<rect class="page" width="${PAIR_WIDTH}" height="${height}"/>`,
+    `<text class="title" x="${MARGIN}" y="26">${escaped(title)}</text>`,
+    `<text class="faint" x="${MARGIN}" y="46">${escaped(subtitle)}</text>`,
+    ...pairs,
+    '</svg>',
+    '',
+  ].join('\n');
 };

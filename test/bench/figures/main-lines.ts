@@ -2,7 +2,7 @@ import type { Line } from '../measure.ts';
 import type { Figures } from './figures.ts';
 
 /**
- * The lines that the README shows, in this order: each goal of the project once, by what its name begins with. The quick
+ * The main lines of the published figures, in this order: each goal of the project once, by what its name begins with. The quick
  * and the long form of a scenario name other sizes.
  */
 export const mainLines: readonly (readonly [scenario: string, name: string, baselineName?: string])[] = [

@@ -17,7 +17,7 @@ const explainedIn = (document: string): readonly Explained[] => {
     .map((match) => ({ scenario: match?.[1] ?? '', name: match?.[2] ?? '' }));
 };
 
-/** Missed goals of which `docs/performance.md` does not say what bounds them. */
+/** Missed goals of which `test/bench/results/notes.md` does not say what bounds them. */
 export const unexplained = ({ scenarios }: Figures, document: string): readonly string[] => {
   const explained = explainedIn(document);
   return scenarios.flatMap(({ scenario, lines }) =>

@@ -1,37 +1,94 @@
-import { chartOf } from './chart.ts';
+import type { Line } from '../measure.ts';
+import { chartOf, pairChartOf } from './chart.ts';
 import type { Figures } from './figures.ts';
 import { mainLinesOf } from './main-lines.ts';
 import {
+  absoluteFigures,
   captionOf,
   latestFigures,
   latestPlans,
   latestProfiles,
+  mainLinesSection,
   missedGoals,
-  readmeSection,
+  missedInShort,
   withSection,
 } from './sections.ts';
 
-export const documentPaths = ['README.md', 'docs/performance.md', 'docs/plans.md'] as const;
+export const documentPaths = ['docs/performance.md', 'test/bench/results/plans.md'] as const;
+const PERFORMANCE = 'docs/performance.md';
+const RESULTS = 'test/bench/results';
+/** The figures that everything else is made from. */
+export const FIGURES_PATH = `${RESULTS}/performance.json`;
 
-/** Files of the project that show figures, by their path. */
+/** Files with sections of figures in a text written by hand, by their path. */
 export type Documents = Readonly<Record<(typeof documentPaths)[number], string>>;
 
 const withSections = (document: string, sections: Readonly<Record<string, string>>): string =>
   Object.entries(sections).reduce((text, [name, section]) => withSection(text, name, section), document);
 
-/** The documents with these figures in them, the chart, and the figures themselves. */
+const latest = (figures: Figures): string =>
+  `${[
+    '# Latest figures',
+    '`npm run bench:publish` writes this page from [performance.json](performance.json). [Summary and method](../../../docs/performance.md), [notes](notes.md).',
+    '## Main lines',
+    mainLinesSection(figures),
+    '## All lines',
+    latestFigures(figures),
+    '## Processor time',
+    latestProfiles(figures),
+    '## Missed goals',
+    missedGoals(figures),
+  ].join('\n\n')}\n`;
+
+const linesOf = (figures: Figures, wanted: readonly string[]): readonly Line[] =>
+  figures.scenarios.filter(({ scenario }) => wanted.includes(scenario)).flatMap(({ lines }) => lines);
+
+const throughputChart = (figures: Figures): string =>
+  pairChartOf({
+    title: 'Requests per second',
+    subtitle:
+      'Longer is better. Medians of one run on one machine; the peers have no accounts, events or checks.',
+    oursName: 'this service',
+    lines: linesOf(figures, ['read', 'detail', 'create']).filter(
+      ({ unit, baselineName }) => unit === '/s' && baselineName !== undefined,
+    ),
+  });
+
+const LARGE = /, 1,000,000 \w+$/;
+
+const growthChart = (figures: Figures): string =>
+  pairChartOf({
+    title: 'Growth from a thousand to a million',
+    subtitle: 'Milliseconds for one request. Bars of equal length mean that growth costs nothing.',
+    oursName: '1,000,000',
+    labelOf: ({ name }) => name.replace(LARGE, ''),
+    lines: linesOf(figures, ['growth', 'growth-lists']).filter(
+      ({ name, unit, baselineName = '' }) =>
+        unit === 'ms' &&
+        LARGE.test(name) &&
+        baselineName.startsWith('1,000 ') &&
+        !/quarter|one |role/.test(name),
+    ),
+  });
+
+/** The documents with these figures in them, the charts, and the figures themselves, by their path. */
 export const publicationOf = (figures: Figures, documents: Documents): Readonly<Record<string, string>> => ({
-  'README.md': withSection(documents['README.md'], 'performance', readmeSection(figures)),
-  'docs/performance.md': withSections(documents['docs/performance.md'], {
-    'latest figures': latestFigures(figures),
-    'latest profiles': latestProfiles(figures),
-    'missed goals': missedGoals(figures),
+  [PERFORMANCE]: withSections(documents[PERFORMANCE], {
+    'absolute figures': absoluteFigures(figures),
+    'missed goals': missedInShort(figures),
   }),
-  'docs/plans.md': withSection(documents['docs/plans.md'], 'latest plans', latestPlans(figures)),
-  'docs/performance.svg': chartOf(
+  'docs/performance-throughput.svg': throughputChart(figures),
+  'docs/performance-growth.svg': growthChart(figures),
+  [`${RESULTS}/latest.md`]: latest(figures),
+  [`${RESULTS}/plans.md`]: withSection(
+    documents[`${RESULTS}/plans.md`],
+    'latest plans',
+    latestPlans(figures),
+  ),
+  [`${RESULTS}/goals.svg`]: chartOf(
     'Buyer Exchange: what was reached of each goal',
     mainLinesOf(figures),
     captionOf(figures),
   ),
-  'docs/performance.json': `${JSON.stringify(figures, null, 2)}\n`,
+  [FIGURES_PATH]: `${JSON.stringify(figures, null, 2)}\n`,
 });

@@ -8,6 +8,7 @@ import {
   oursText,
   baselineText,
   ratioText,
+  type Line,
 } from '../measure.ts';
 import type { Figures, RunFigures, ScenarioFigures } from './figures.ts';
 import { mainLinesMissing, mainLinesOf } from './main-lines.ts';
@@ -47,8 +48,8 @@ const tallyOf = (lines: readonly { readonly met?: boolean }[]): string => {
   return `${withGoal.filter(({ met }) => met === true).length} of ${withGoal.length}`;
 };
 
-/** The README's section: the main lines, and what they were taken with. */
-export const readmeSection = (figures: Figures): string => {
+/** The main lines, and what they were taken with, for `latest.md`. */
+export const mainLinesSection = (figures: Figures): string => {
   const lines = mainLinesOf(figures);
   const all = figures.scenarios.flatMap((taken) => taken.lines);
   const rows = lines.map((line) => [
@@ -63,9 +64,8 @@ export const readmeSection = (figures: Figures): string => {
     'The service and its peers, measured in turn in one run on one machine: medians, with the least and the most in',
     'brackets. A ratio is the median of the ratios of the pairs.',
     `All lines together meet ${tallyOf(all)} goals; those shown here meet ${tallyOf(lines)}.`,
-    '[All lines, what is missed, and why](docs/performance.md#latest-figures).',
     '',
-    '![What was reached of each goal](docs/performance.svg)',
+    '![What was reached of each goal](goals.svg)',
     '',
     alignedTable([['what', 'goal', 'ours', 'baseline', 'ratio', ''], ...rows]),
     '',
@@ -85,7 +85,7 @@ const takenWith = (runs: readonly RunFigures[]): readonly string[] => [
   ...runs.map((run) => `- ${runText(run)}`),
 ];
 
-/** All lines, for `docs/performance.md`; each with the load before and after its scenario, the benchmark's own in it. */
+/** All lines, for `latest.md`; each with the load before and after its scenario, the benchmark's own in it. */
 export const latestFigures = (figures: Figures): string => {
   const runs = runsOf(figures);
   const severalRuns = runs.length > 1;
@@ -100,6 +100,43 @@ export const latestFigures = (figures: Figures): string => {
   const head = ['scenario', ...Object.keys(columns), 'load', ...(severalRuns ? ['run'] : [])];
   return [...takenWith(runs), '', alignedTable([head, ...rows])].join('\n');
 };
+
+/** False for lines that the chart of growth shows. */
+const isNotGrowth = ({ baselineName = '' }: Line): boolean =>
+  !/^[\d,]+ (?:advertisers|records)$/.test(baselineName);
+
+/** The figures of the main lines and of their peers, without goals, for `docs/performance.md`. */
+export const absoluteFigures = (figures: Figures): string =>
+  [
+    alignedTable([
+      ['what', 'this service', 'compared with'],
+      ...mainLinesOf(figures)
+        .filter(isNotGrowth)
+        .map(({ name, unit, oursMedian, baselineName, baselineMedian = 0 }) => [
+          name,
+          `${figureText(oursMedian)} ${unit}`,
+          baselineName === undefined ? '' : `${figureText(baselineMedian)}: ${baselineName}`,
+        ]),
+    ]),
+    '',
+    ...machinesOf(runsOf(figures)).map((text) => `- ${text}`),
+  ].join('\n');
+
+/** Each goal that is missed, in short, for `docs/performance.md`. */
+export const missedInShort = ({ scenarios }: Figures): string =>
+  alignedTable([
+    ['what', 'compared with', 'goal', 'reached'],
+    ...scenarios.flatMap(({ lines }) =>
+      lines
+        .filter(({ met }) => met === false)
+        .map((line) => [
+          line.name,
+          line.baselineName ?? '',
+          goalText(line),
+          line.ratio === undefined ? oursText(line) : ratioText(line),
+        ]),
+    ),
+  ]);
 
 const percent = (share: number): string => `${Math.round(share * 100)} %`;
 
@@ -118,7 +155,7 @@ export const profileText = (
       .join(', '),
   ].join('; ');
 
-/** Where the service's processor time went, by scenario, for `docs/performance.md`. */
+/** Where the service's processor time went, by scenario, for `latest.md`. */
 export const latestProfiles = (figures: Figures): string => {
   const rows = figures.scenarios.flatMap(({ scenario, profile }) =>
     profile === undefined
@@ -139,7 +176,7 @@ const MISSED_PARTS_MAX = 6;
 const plansLink = ({ scenario, plans }: ScenarioFigures): string =>
   plans === undefined ? '' : `[plans](plans.md#${scenario})`;
 
-/** Each goal that is missed, with the profile and the plans of its scenario, for `docs/performance.md`. */
+/** Each goal that is missed, with the profile and the plans of its scenario, for `latest.md`. */
 export const missedGoals = ({ scenarios }: Figures): string => {
   const rows = scenarios.flatMap((taken) =>
     taken.lines
@@ -159,7 +196,7 @@ export const missedGoals = ({ scenarios }: Figures): string => {
     : alignedTable([['scenario', 'what', 'of goal', "the service's processor time", 'statements'], ...rows]);
 };
 
-/** What Postgres executed in each scenario, for `docs/plans.md`. */
+/** What Postgres executed in each scenario, for `plans.md`. */
 export const latestPlans = (figures: Figures): string => {
   const parts = figures.scenarios.flatMap(({ scenario, plans }) =>
     plans === undefined
@@ -176,7 +213,7 @@ export const latestPlans = (figures: Figures): string => {
 };
 
 const markers = (name: string): readonly [begin: string, end: string] => [
-  `<!-- ${name}: made from docs/performance.json by \`npm run bench:publish\` -->`,
+  `<!-- ${name}: made from test/bench/results/performance.json by \`npm run bench:publish\` -->`,
   `<!-- end of ${name} -->`,
 ];
 

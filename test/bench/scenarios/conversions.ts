@@ -214,7 +214,7 @@ const eventLoopDelay = async (bench: Bench, source: Source): Promise<Line> => {
   });
 };
 
-/** Endpoint 14 (docs/conversions.md): calls of 10,000. */
+/** Endpoint 14 (docs/design/conversions.md): calls of 10,000. */
 export const conversions: Scenario = async (bench) => {
   const own = await conversionServiceOf(bench);
   const { url } = await bench.createDatabase();

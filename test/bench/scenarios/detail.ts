@@ -1,6 +1,6 @@
 import type { AdvertiserResource } from '../../../domain/advertisers/resource.ts';
 import type { CampaignResource } from '../../../domain/campaigns/resource.ts';
-import type { CreativeResource } from '../../../domain/creatives/creative-resource.ts';
+import type { CreativeResource } from '../../../domain/creatives/resource.ts';
 import { apiOf } from '../../support/api-client.ts';
 import { png } from '../../support/sample-media.ts';
 import { reserve, send } from '../../support/uploads.ts';

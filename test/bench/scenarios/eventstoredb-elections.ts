@@ -68,7 +68,7 @@ const line = async (
       createEventStoreDbEventStore({
         connectionString: urlOf(seeds === 'all' ? nodes : [old]),
         log: pino({ level: 'silent' }),
-        markAccount: async () => undefined,
+        recordPosition: async () => undefined,
       });
     const untilLed = async (): Promise<void> => void (await untilOneLeads(others));
     ours.push(Math.max(...(await recoverFrom(open, go, untilLed))));

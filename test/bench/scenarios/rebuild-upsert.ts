@@ -26,9 +26,11 @@ export const rebuildAgainstUpserts: Scenario = async (bench) => {
   return lines;
 };
 
-/** What has no table of its own to rebuild catches up from the start of the log instead. */
-const writtenTables = ({ name, tables }: Projection): readonly string[] =>
-  name === 'credentials' ? ['accounts', 'users', 'api_keys'] : tables;
+/** A projection without a table to rebuild catches up from the start of the log instead; these are the tables it writes. */
+const writtenTables = ({ name, tables, work }: Projection): readonly string[] => {
+  if (name === 'credentials') return ['accounts', 'users', 'api_keys'];
+  return tables.length === 0 && work !== undefined ? ['work_list'] : tables;
+};
 
 const rebuildOf = async (bench: Bench, projection: Projection): Promise<Line> => {
   const { url } = await bench.createDatabase();

@@ -1,19 +1,19 @@
 import { advertiserEvents } from '../../../domain/advertisers/events.ts';
 import { ADVERTISER, advertiserAggregate } from '../../../domain/advertisers/advertiser.ts';
-import { assetEvents } from '../../../domain/assets/asset-events.ts';
+import { assetEvents } from '../../../domain/assets/events.ts';
 import { ASSET, assetAggregate } from '../../../domain/assets/asset.ts';
 import { campaignEvents } from '../../../domain/campaigns/events.ts';
 import { CAMPAIGN, campaignAggregate } from '../../../domain/campaigns/campaign.ts';
-import { creativeSessionEvents } from '../../../domain/creative-sessions/creative-session-events.ts';
+import { creativeSessionEvents } from '../../../domain/creative-sessions/events.ts';
 import {
   CREATIVE_SESSION,
   creativeSessionAggregate,
 } from '../../../domain/creative-sessions/creative-session.ts';
-import { creativeEvents } from '../../../domain/creatives/creative-events.ts';
-import { creativeNameEvents } from '../../../domain/creatives/creative-name-events.ts';
+import { creativeEvents } from '../../../domain/creatives/events.ts';
+import { creativeNameEvents } from '../../../domain/creatives/creative-names.ts';
 import { CREATIVE_NAMES, creativeNamesAggregate } from '../../../domain/creatives/creative-names.ts';
 import { CREATIVE, creativeAggregate } from '../../../domain/creatives/creative.ts';
-import { engineConnectionEvents } from '../../../domain/engines/engine-connection-events.ts';
+import { engineConnectionEvents } from '../../../domain/engines/events.ts';
 import { ENGINE_CONNECTION, engineConnectionAggregate } from '../../../domain/engines/engine-connection.ts';
 import { TASK, taskAggregate, taskEvents } from '../../../domain/tasks/task.ts';
 import type { SchemaVersions } from '../../../shared/aggregate/event-versions.ts';

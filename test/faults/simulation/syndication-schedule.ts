@@ -3,7 +3,7 @@ import type { AgentAnswer, TakenIn } from '../../../command/workers/syndication/
 import type { AudienceParts } from '../../../command/workers/syndication/audience-delivery.ts';
 import type { AtAgents } from '../../../command/workers/syndication/at-agents.ts';
 import type { SyndicatedKind } from '../../../command/syndication/syndicated-kinds.ts';
-import { agentEvents } from '../../../domain/agents/agent-events.ts';
+import { agentEvents } from '../../../domain/agents/events.ts';
 import { agentStream } from '../../../domain/agents/agent.ts';
 import { createAdvertiser } from '../../../command/advertisers/commands.ts';
 import { advertiserEvents } from '../../../domain/advertisers/events.ts';
@@ -39,7 +39,7 @@ import { legalSteps } from '../../support/legal-transitions.ts';
  * domain is the real one, all around it is made of arrays. Every call out of it stops at a gate, and which gate opens
  * next is drawn; behind a gate a worker may be gone for ever. Not tried: a worker that has lost its job to
  * another, calls the agent after that one has finished, and is then killed, too, or answered with a task
- * (docs/syndication.md). What is drawn follows from the seed alone.
+ * (docs/design/syndication.md). What is drawn follows from the seed alone.
  */
 export interface ScheduleReport {
   readonly steps: number;
@@ -404,7 +404,7 @@ export const runSchedule = async (
             return answer;
           },
         },
-        {} as never,
+        async () => true,
       );
       const attempt = entry.attempts + 1;
       const run = { attempt, isLastAttempt: attempt >= ATTEMPTS_MAX, signal: new AbortController().signal };

@@ -18,7 +18,7 @@ const EVENTS_OF_STREAM_MAX = 25;
 const store = createEventStoreDbEventStore({
   connectionString,
   log: pino({ level: process.env['TEST_LOG_LEVEL'] ?? 'silent' }),
-  markAccount: async () => undefined,
+  recordPosition: async () => undefined,
 });
 const outcome: AppendLoad = { accepted: [], refused: [], failed: [], unknown: 0 };
 let isStopping = false;

@@ -60,7 +60,7 @@ const tally: Decider<Tally, { readonly run: string }, Counted, never> = {
 };
 
 const openStore = (): EventStore =>
-  createEventStoreDbEventStore({ connectionString, log, markAccount: async () => undefined });
+  createEventStoreDbEventStore({ connectionString, log, recordPosition: async () => undefined });
 /** Two connections, each of which knows other streams: a command may be repeated on the other one. */
 const stores = [openStore(), openStore()] as const;
 const pool = new Pool({ connectionString: databaseUrl, max: 6 });

@@ -113,7 +113,7 @@ const untilAppendable = async (url: string, isGone: () => boolean): Promise<void
   const store = createEventStoreDbEventStore({
     connectionString: url,
     log: pino({ level: 'silent' }),
-    markAccount: async () => undefined,
+    recordPosition: async () => undefined,
   });
   try {
     const startMs = performance.now();

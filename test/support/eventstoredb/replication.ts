@@ -89,7 +89,7 @@ export const createReplication = ({ port, peers, folder, send }: ReplicationOpti
   let ownFrom = 0;
   let committedCount = 0;
   let heardMs = performance.now();
-  let patienceMs = ELECTION_MS;
+  let waitMsMax = ELECTION_MS;
   let told = '';
   let onStanding: Parameters<Replication['start']>[0] = () => undefined;
   const progress = new Map<number, { count: number; heardMs: number; isSending: boolean }>();
@@ -218,9 +218,9 @@ export const createReplication = ({ port, peers, folder, send }: ReplicationOpti
       if (nowMs - beatMs < HEARTBEAT_MS) return;
       beatMs = nowMs;
       replicate();
-    } else if (nowMs - heardMs > patienceMs) {
+    } else if (nowMs - heardMs > waitMsMax) {
       heardMs = nowMs;
-      patienceMs = ELECTION_MS * (1 + Math.random());
+      waitMsMax = ELECTION_MS * (1 + Math.random());
       void stand();
     }
   };

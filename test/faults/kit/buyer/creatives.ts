@@ -1,11 +1,7 @@
-import {
-  creativeIdOf,
-  creativeResource,
-  type Creative,
-} from '../../../../domain/creatives/creative-resource.ts';
+import { creativeIdOf, creativeResource, type Creative } from '../../../../domain/creatives/resource.ts';
 import { creativeStream } from '../../../../domain/creatives/creative.ts';
-import { sellerStatuses } from '../../../../domain/creatives/seller-review-resource.ts';
-import { builtInSellers } from '../../../../domain/sellers/seller-resource.ts';
+import { sellerStatuses } from '../../../../domain/creatives/seller-reviews.ts';
+import { builtInSellers } from '../../../../domain/sellers/resource.ts';
 import { derivedId } from '../../../../shared/aggregate/ids.ts';
 import { FOREVER, picked, type After, type Command, type Data, type Reading } from '../command.ts';
 import type { Random } from '../random.ts';

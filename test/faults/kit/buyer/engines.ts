@@ -1,9 +1,6 @@
-import {
-  engineConnectionResource,
-  type EngineConnection,
-} from '../../../../domain/engines/engine-connection-resource.ts';
+import { engineConnectionResource, type EngineConnection } from '../../../../domain/engines/resource.ts';
 import { engineConnectionStream } from '../../../../domain/engines/engine-connection.ts';
-import { slotIdOf } from '../../../../command/engines/run-on-connection.ts';
+import { slotIdOf } from '../../../../command/engines/load.ts';
 import { picked, type Command, type Data, type Reading } from '../command.ts';
 import type { Random } from '../random.ts';
 import { WRONG, type Choice, type Own } from './own.ts';

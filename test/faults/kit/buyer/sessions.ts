@@ -3,9 +3,9 @@ import {
   creativeSessionResource,
   sessionIdOf,
   type CreativeSession,
-} from '../../../../domain/creative-sessions/creative-session-resource.ts';
+} from '../../../../domain/creative-sessions/resource.ts';
 import { creativeSessionStream } from '../../../../domain/creative-sessions/creative-session.ts';
-import { shownCreativeId } from '../../../../domain/creatives/creative-resource.ts';
+import { shownCreativeId } from '../../../../domain/creatives/resource.ts';
 import { derivedId } from '../../../../shared/aggregate/ids.ts';
 import { FOREVER, picked, type Command, type Data, type Reading } from '../command.ts';
 import type { Random } from '../random.ts';

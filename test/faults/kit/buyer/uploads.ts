@@ -5,7 +5,7 @@ import {
   shownUploadId,
   type ReservedAsset,
   type StoredAsset,
-} from '../../../../domain/assets/asset-resource.ts';
+} from '../../../../domain/assets/resource.ts';
 import { assetStream } from '../../../../domain/assets/asset.ts';
 import { derivedId } from '../../../../shared/aggregate/ids.ts';
 import { png } from '../../../support/sample-media.ts';

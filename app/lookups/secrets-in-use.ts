@@ -1,0 +1,31 @@
+import type { Pool } from 'pg';
+import type { StoredSecret } from '../../shared/secrets/stored-secrets.ts';
+import { int8Array, uuidArray } from '../../shared/postgres/binary-array.ts';
+
+/**
+ * Answers for each secret whether an agent or engine connection refers to it, in the order of the arguments.
+ * @param pool not bound to an account
+ */
+export const findSecretsInUse =
+  (pool: Pick<Pool, 'query'>) =>
+  async (secrets: readonly StoredSecret[]): Promise<readonly boolean[]> => {
+    const { rows } = await pool.query<{ isInUse: boolean }>({
+      name: 'secrets-in-use',
+      text: `select exists (
+               select from adcp_agents a
+               where a.customer_id = s.customer_id and a.id = s.owner_id
+                 and a.status = 'ACTIVE' and (a.body::jsonb)->>'secretId' = s.id::text)
+             or exists (
+               select from engine_connections c
+               where c.customer_id = s.customer_id and c.id = s.owner_id
+                 and c.status = 'connected' and c.secret_id = s.id) as "isInUse"
+             from unnest($1::bigint[], $2::uuid[], $3::uuid[])
+               with ordinality as s (customer_id, id, owner_id, n) order by s.n`,
+      values: [
+        int8Array(secrets.map(({ customerId }) => customerId)),
+        uuidArray(secrets.map(({ id }) => id)),
+        uuidArray(secrets.map(({ ownerId }) => ownerId)),
+      ],
+    });
+    return rows.map(({ isInUse }) => isInUse);
+  };

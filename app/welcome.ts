@@ -1,0 +1,42 @@
+import { resolve } from 'node:path';
+import type { OpenedAccount } from '../command/accounts/open-account.ts';
+import { databaseAddress } from '../shared/postgres/connection-problem.ts';
+import type { Config } from './config.ts';
+import { version } from './version.ts';
+
+/** @param account was opened by this start; its key is shown only now */
+export const welcomeText = (
+  baseUrl: string,
+  { DATABASE_URL, DATA_DIR }: Pick<Config, 'DATABASE_URL' | 'DATA_DIR'>,
+  account: OpenedAccount | undefined,
+): string => {
+  const branches = [
+    ['API', `${baseUrl}/api/v2/buyer`],
+    ['Reference', `${baseUrl}/openapi.json`],
+    ['Status', `${baseUrl}/ready`],
+    ['Data', resolve(DATA_DIR)],
+    ...(DATABASE_URL === undefined ? [] : [['Database', databaseAddress(DATABASE_URL)]]),
+    ...(account === undefined ? [] : [['Key', account.apiKey]]),
+    ['Stop', 'Ctrl-C'],
+  ];
+  const tree = branches.map(
+    ([name = '', text], index) => `${index === branches.length - 1 ? '└─' : '├─'} ${name.padEnd(10)} ${text}`,
+  );
+  return `
+Buyer Exchange ${version} is serving at ${baseUrl}
+
+${tree.join('\n')}
+
+${account === undefined ? ANOTHER : firstSteps(baseUrl, account)}
+`;
+};
+
+const ANOTHER = 'Another account and key:  npm run -s exchange -- accounts create --name NAME\n';
+
+const firstSteps = (baseUrl: string, { customerId, apiKey }: OpenedAccount): string =>
+  `Account ${customerId} was opened for you. Its API key is shown only now; keep it.
+
+Try it:
+
+  curl -s ${baseUrl}/api/v2/buyer/advertisers -H 'Authorization: Bearer ${apiKey}' -H 'Content-Type: application/json' -d '{"name":"Acme Shoes"}'
+`;

@@ -1,0 +1,23 @@
+import type { ClientBase } from 'pg';
+
+/**
+ * Makes pending deliveries to agents rebuild their body before the next attempt. A delivery whose cursor is one of
+ * the ids restarts at the beginning of that id's revision, so that the cursor does not keep the id.
+ * The lock makes workers that have read a page, or that open a delivery, wait until the members are deleted. They
+ * notice the changed `touched_at` and read again.
+ * @param ids default: all
+ */
+export const restartDeliveries = async (
+  client: ClientBase,
+  customerId: number,
+  ids?: readonly string[],
+): Promise<void> => {
+  await client.query('lock table syndication_deliveries in share row exclusive mode');
+  await client.query(
+    `update syndication_deliveries
+     set body = null, next_revision = null, next_id = null, touched_at = clock_timestamp(),
+       after_id = case when $2::text[] is null or after_id = any($2) then '' else after_id end
+     where customer_id = $1`,
+    [customerId, ids],
+  );
+};

@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import { Channel } from '../advertisers/resource.ts';
+import { changeable, clearable, derived, resourceShape } from '../fields.ts';
+
+/** Every member of a seller, in the order in which it is shown. */
+export const sellerFields = {
+  sellerId: derived(z.int().min(1).max(2_147_483_647)),
+  name: changeable(z.string()),
+  logoUrl: clearable(z.string()),
+  // No channels stands for all channels.
+  channels: changeable(z.array(Channel)),
+};
+
+export const SellerResource = z.strictObject(resourceShape(sellerFields)).meta({ id: 'Seller' });
+export type SellerResource = z.infer<typeof SellerResource>;
+
+export const Seller = z.object({
+  ...SellerResource.shape,
+  /** Not listed, and accepts no more creatives. Its reviews stay. */
+  retired: z.boolean(),
+});
+export type Seller = z.infer<typeof Seller>;
+
+export const sellerResource = ({ retired: _retired, ...shown }: Seller): SellerResource => shown;
+
+type Channels = readonly z.infer<typeof Channel>[];
+
+/** True if a seller sells in one of the requested channels. An empty list, on either side, stands for all. */
+export const sellsIn = ({ channels, retired }: Seller, wanted: Channels): boolean =>
+  !retired &&
+  (channels.length === 0 || wanted.length === 0 || channels.some((channel) => wanted.includes(channel)));
+
+/** Built-in sellers for trials, without a real company. */
+export const builtInSellers: readonly Seller[] = [
+  { sellerId: 1, name: 'Sandbox Web', channels: ['display', 'olv', 'social', 'search'], retired: false },
+  { sellerId: 2, name: 'Sandbox TV', channels: ['ctv', 'linear_tv', 'olv'], retired: false },
+  { sellerId: 3, name: 'Sandbox Audio', channels: ['radio', 'streaming_audio', 'podcast'], retired: false },
+];
+
+export type SellerDirectory = readonly Seller[];
+
+export const withSellers = (before: SellerDirectory, sellers: readonly Seller[]): SellerDirectory =>
+  [...new Map([...before, ...sellers].map((seller) => [seller.sellerId, seller])).values()].sort(
+    (a, b) => a.sellerId - b.sellerId,
+  );

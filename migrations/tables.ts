@@ -1,0 +1,128 @@
+/** Who touches a table, as paths of files and folders. */
+interface Table {
+  readonly writers: readonly string[];
+  readonly readers: readonly string[];
+}
+
+const read = (...writers: string[]): Table => ({ writers, readers: ['query/', 'app/lookups'] });
+const own = (writers: readonly string[], ...readers: string[]): Table => ({ writers, readers });
+
+const audiences = ['projections/audience-members.ts', 'projections/audiences.ts'] as const;
+const engine = ['projections/engine/'];
+const expired = 'projections/expired-rows.ts';
+
+/** Read models that requests read, within the rows of their account. */
+const shown = {
+  accounts: read('projections/account-rows.ts', 'projections/credentials.ts'),
+  users: read('projections/account-rows.ts'),
+  advertisers: read('projections/advertisers.ts'),
+  advertiser_counts: read('projections/advertisers.ts'),
+  adcp_agents: read('projections/agents.ts'),
+  assets: read('projections/assets.ts', expired),
+  asset_counts: read('projections/assets.ts'),
+  audiences: read(...audiences),
+  audience_sizes: read(...audiences, expired),
+  tasks: read('projections/audiences.ts'),
+  audit_entries: read('projections/audit.ts'),
+  audit_campaigns: read('projections/audit.ts'),
+  audit_causes: read('projections/audit.ts'),
+  campaigns: read('projections/campaigns.ts'),
+  campaign_counts: read('projections/campaigns.ts'),
+  catalogs: read('projections/catalogs.ts'),
+  conversion_hours: read('projections/conversions.ts', expired),
+  conversion_health: read('projections/conversions.ts'),
+  creatives: read('projections/creatives.ts'),
+  creative_campaigns: read('projections/creatives.ts'),
+  creative_assets: read('projections/creatives.ts'),
+  creative_counts: read('projections/creatives.ts'),
+  creative_sessions: read('projections/creative-sessions.ts'),
+  creative_submissions: read('projections/creative-submissions.ts'),
+  engine_connections: read('projections/engine-connections.ts'),
+  event_sources: read('projections/event-sources.ts'),
+  sellers: read('projections/sellers.ts'),
+  syndication_records: read('projections/syndication.ts'),
+  syndication_counts: read('projections/syndication.ts'),
+};
+
+/** Read models of workers and of the conversion ledger. */
+const hidden = {
+  audience_members: read(...audiences),
+  audience_removals: read(...audiences, expired),
+  audience_batches: read(...audiences),
+  conversion_segments: read('projections/conversions.ts', expired),
+  conversion_commands: read('projections/conversions.ts', expired),
+};
+
+/**
+ * Tables that are not read models. Each belongs to the code that writes it.
+ *
+ * - `api_keys`: no event contains the hash, so `command/accounts/` inserts and deletes rows. The projection repeats
+ *   `announced` and `revoked_at` after a crash or a restored backup.
+ * - `work_list`: projections ask for work, and `shared/work-list/` hands it out.
+ */
+const owned = {
+  api_keys: own(
+    ['command/accounts/', 'projections/credentials.ts'],
+    'query/accounts/',
+    'query/history/key-users.ts',
+    'projections/engine/reset.ts',
+  ),
+  asset_objects: own(['command/assets/object-attempts.ts']),
+  audit_attempts: own(['command/audit/attempt-log.ts'], 'query/history/'),
+  conversion_confirmations: own(['command/conversions/confirmations.ts']),
+  syndication_deliveries: own(['command/workers/syndication/audience-delivery.ts']),
+  forgettings: own(['cli/forget.ts'], 'projections/audiences.ts'),
+  work_list: own([
+    'shared/work-list/',
+    'projections/syndication.ts',
+    'projections/engine/reset.ts',
+    'app/lookups/launched-creatives.ts',
+  ]),
+  secrets: own(['shared/secrets/', 'shared/personal-data/personal-keys.ts']),
+  personal_keys: own(['shared/personal-data/personal-keys.ts']),
+  snapshots: own(['shared/aggregate/snapshots.ts', 'projections/engine/reset.ts']),
+  idempotency_keys: own(['shared/idempotency/']),
+  rate_limits: own(['shared/limits/']),
+  log_checkpoints: own(['shared/log-chain/']),
+  log_keys: own(['shared/log-chain/']),
+  events: own(['shared/event-store/postgres/'], 'shared/log-chain/log-bytes.ts'),
+  account_positions: own(
+    ['shared/follow-log/', 'projections/engine/reset.ts'],
+    'app/installation.ts',
+    'query/',
+  ),
+  conversion_positions: own(
+    ['shared/follow-log/', 'projections/engine/reset.ts'],
+    'app/installation.ts',
+    'query/',
+  ),
+  projection_checkpoints: own(
+    engine,
+    'query/',
+    'app/lookups',
+    'app/prepare-database.ts',
+    'shared/follow-log/',
+  ),
+  parked_streams: own(engine, 'query/', 'app/lookups'),
+  read_model_copies: own(engine),
+};
+
+/**
+ * All tables, listed once. A read model is written by its projection alone, and read by `query/` and `app/lookups`
+ * alone. A test compares the list with a migrated database and with the source.
+ */
+export const tables: Readonly<Record<string, Table>> = { ...shown, ...hidden, ...owned };
+
+export const readModelTables: readonly string[] = Object.keys({ ...shown, ...hidden });
+
+/**
+ * Tables that requests may read. The last three have no row policies: they contain positions of the log only, and
+ * requests compare them before they see a row.
+ */
+export const requestTables: readonly string[] = [
+  ...Object.keys(shown),
+  'audit_attempts',
+  'account_positions',
+  'conversion_positions',
+  'projection_checkpoints',
+];

@@ -1,0 +1,40 @@
+import type { ApiKeyResource } from '../../domain/accounts/resource.ts';
+import type { TenantDatabase } from '../../shared/postgres/tenant-database.ts';
+
+interface Row {
+  readonly total: number;
+  readonly keys: readonly {
+    readonly [Member in keyof ApiKeyResource]: ApiKeyResource[Member] | null;
+  }[];
+}
+
+const iso = (column: string): string =>
+  `to_char(${column} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+
+/**
+ * One page, newest first, and the total, both from one snapshot. Unannounced keys are left out: they are not valid
+ * yet. Reads the rows that the credential check reads, so both agree.
+ */
+export const listApiKeys = async (
+  database: TenantDatabase,
+  customerId: number,
+  { skip, take }: { readonly skip: number; readonly take: number },
+): Promise<{ readonly keys: readonly ApiKeyResource[]; readonly total: number }> => {
+  const [row] = await database.query<Row>(customerId, {
+    name: 'list-api-keys',
+    text: `select (select count(*)::float8 from api_keys where customer_id = $1 and announced) as total,
+             (select coalesce(json_agg(json_build_object('id', key_id, 'name', name, 'maskedKey', masked_key,
+                'status', case when revoked_at is not null then 'REVOKED'
+                  when expires_at <= clock_timestamp() then 'EXPIRED' else 'ACTIVE' end,
+                'scopes', scopes, 'expiresAt', ${iso('expires_at')}, 'lastUsedAt', ${iso('last_used_at')},
+                'createdAt', ${iso('created_at')}) order by created_at desc, key_id desc), '[]')
+              from (select key_id, name, masked_key, revoked_at, expires_at, scopes, last_used_at, created_at
+                from api_keys where customer_id = $1 and announced
+                order by created_at desc, key_id desc limit $2::bigint offset $3::bigint) page) as keys`,
+    values: [customerId, take, skip],
+  });
+  const keys = (row?.keys ?? []).map(
+    (key) => Object.fromEntries(Object.entries(key).filter(([, value]) => value !== null)) as ApiKeyResource,
+  );
+  return { keys, total: row?.total ?? 0 };
+};

@@ -1,0 +1,93 @@
+import type { SessionPlace } from '../resources/session-cursor.ts';
+import { type CreativeSessionResource, sessionIdOf } from '../../domain/creative-sessions/resource.ts';
+import { boundTo, type TenantDatabase } from '../../shared/postgres/tenant-database.ts';
+import {
+  freshnessColumns,
+  freshnessOfBothSql,
+  type Freshness,
+} from '../../shared/follow-log/written-position.ts';
+import { consistentRead } from '../../shared/follow-log/consistent-read.ts';
+import type { ProjectionProgress } from '../../shared/follow-log/projection-progress.ts';
+
+export interface SessionListReads {
+  readonly database: TenantDatabase;
+  readonly progress: ProjectionProgress;
+}
+
+export const CREATIVE_SESSIONS = { readModel: 'creative-sessions', table: 'creative_sessions' } as const;
+
+export interface SessionPage {
+  readonly sessions: readonly CreativeSessionResource[];
+  /** The last session's place; undefined on the last page. */
+  readonly next: SessionPlace | undefined;
+}
+
+interface ListRow extends Freshness {
+  readonly known: boolean;
+  readonly items: string;
+}
+
+/**
+ * The query of a page, with and without a start place, so that each variant has its plan. `updated_at <=` bounds the
+ * index scan; the other condition filters the sessions with the same time.
+ */
+export const listSessionsQuery = (
+  customerId: number,
+  campaignId: string,
+  after: SessionPlace | undefined,
+  limit: number,
+) => {
+  const { readModel, table } = CREATIVE_SESSIONS;
+  const follows =
+    after === undefined
+      ? ''
+      : `and s.updated_at <= $6::timestamptz and (s.updated_at < $6::timestamptz or s.id > $7::uuid)`;
+  return {
+    name: `list-creative-sessions${after === undefined ? '' : '-after'}`,
+    text: `select ${freshnessColumns('f')}, page.items,
+             exists (select from campaigns c where c.customer_id = $1 and c.id = $4) as known
+           from ${freshnessOfBothSql('$1', '$2', '$3')} f, lateral (
+             select coalesce('[' || string_agg(p.item, ',' order by p.updated_at desc, p.id) || ']', '[]') as items
+             from (select s.item, s.updated_at, s.id from ${table} s
+                   where s.customer_id = $1 and s.campaign_id = $4 ${follows}
+                   order by s.updated_at desc, s.id limit $5) p
+           ) page`,
+    values: [
+      customerId,
+      readModel,
+      'campaigns',
+      campaignId,
+      limit + 1,
+      ...(after === undefined ? [] : [after.updatedAt, after.id]),
+    ],
+  };
+};
+
+/**
+ * @returns one page of a campaign's sessions, last changed first; undefined if the campaign does not exist
+ *
+ * A client that reads all pages sees every unchanged session exactly once, and none twice: a session's time never
+ * decreases, so a change can only move it to a page before the current one. A session that changes before the client
+ * reaches it, or is new, may be missed.
+ * @param campaignId UUID
+ * @throws ReadModelBehindError
+ */
+export const listSessions = async (
+  { database, progress }: SessionListReads,
+  customerId: number,
+  campaignId: string,
+  after: SessionPlace | undefined,
+  limit: number,
+): Promise<SessionPage | undefined> => {
+  const { known, items } = await consistentRead<ListRow>({
+    pool: boundTo(database, customerId),
+    projection: CREATIVE_SESSIONS.readModel,
+    progress,
+    query: listSessionsQuery(customerId, campaignId, after, limit),
+  });
+  if (!known) return undefined;
+  const found = JSON.parse(items) as readonly CreativeSessionResource[];
+  const sessions = found.slice(0, limit);
+  const last = found.length > limit ? sessions.at(-1) : undefined;
+  return { sessions, next: last && { updatedAt: last.updatedAt, id: sessionIdOf(last.id) ?? '' } };
+};

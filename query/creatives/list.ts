@@ -1,0 +1,164 @@
+import { assetIdsOf, type Creative, type CreativeResource } from '../../domain/creatives/resource.ts';
+import { creativeFold } from '../../domain/creatives/creative.ts';
+import { loadState } from '../../shared/aggregate/load-stream.ts';
+import type { SnapshotStore } from '../../shared/aggregate/snapshots.ts';
+import type { EventStore } from '../../shared/event-store/event-store.ts';
+import { boundTo, type TenantDatabase } from '../../shared/postgres/tenant-database.ts';
+import {
+  freshnessColumns,
+  freshnessOfBothSql,
+  freshnessSql,
+  type Freshness,
+} from '../../shared/follow-log/written-position.ts';
+import { consistentRead } from '../../shared/follow-log/consistent-read.ts';
+import type { ProjectionProgress } from '../../shared/follow-log/projection-progress.ts';
+import { contains, equal, listPage, type FoundPage, type List, type Page } from '../resources/list-page.ts';
+
+export interface CreativeReads {
+  readonly database: TenantDatabase;
+  readonly progress: ProjectionProgress;
+}
+
+export const CREATIVES = 'creatives';
+
+export interface CreativePage {
+  readonly creatives: readonly Creative[] | undefined;
+  readonly total: number;
+}
+
+interface ListRow extends Freshness {
+  readonly known: boolean;
+  readonly items: string;
+  readonly total: number;
+}
+
+const pageOfRow = ({ known, items, total }: FoundPage): CreativePage => ({
+  creatives: known ? (JSON.parse(items) as readonly Creative[]) : undefined,
+  total,
+});
+
+const bodies = `coalesce('[' || string_agg(c.body, ',' order by c.created_at desc, c.id desc) || ']', '[]')`;
+
+/**
+ * One page of a campaign's creatives, newest first. Scans all creatives of the campaign: at most 1,000.
+ * @param campaignId UUID
+ * @param search case-insensitive part of the name
+ * @throws ReadModelBehindError
+ */
+export const listCampaignCreatives = async (
+  { database, progress }: CreativeReads,
+  customerId: number,
+  campaignId: string,
+  search: string | undefined,
+  { skip, take }: Page,
+): Promise<CreativePage> => {
+  const found = `creative_campaigns l join creatives c on c.customer_id = $1 and c.id = l.creative_id
+    where l.customer_id = $1 and l.campaign_id = $4 and not l.archived
+    ${search === undefined ? '' : 'and position(lower($7::text) in lower(c.name)) > 0'}`;
+  const row = await consistentRead<ListRow>({
+    pool: boundTo(database, customerId),
+    projection: CREATIVES,
+    progress,
+    query: {
+      name: `list-campaign-creatives${search === undefined ? '' : '-search'}`,
+      text: `select ${freshnessColumns('f')}, page.items,
+               exists (select from campaigns a where a.customer_id = $1 and a.id = $4) as known,
+               (select count(*)::float8 from ${found}) as total
+             from ${freshnessOfBothSql('$1', '$2', '$3')} f, lateral (
+               select ${bodies} as items
+               from (select c.body, l.created_at, c.id from ${found}
+                     order by l.created_at desc, l.creative_id desc limit $5 offset $6) c
+             ) page`,
+      values: [
+        customerId,
+        CREATIVES,
+        'campaigns',
+        campaignId,
+        take,
+        skip,
+        ...(search === undefined ? [] : [search]),
+      ],
+    },
+  });
+  return pageOfRow(row);
+};
+
+export interface LibraryFilters {
+  readonly role?: CreativeResource['role'];
+  readonly promoted?: boolean | undefined;
+  readonly source?: Creative['source'] | undefined;
+  readonly formatKind?: Creative['formatKind'] | undefined;
+  readonly search?: string | undefined;
+}
+
+const library: List = {
+  readModel: CREATIVES,
+  table: 'creatives',
+  at: 'created_at',
+  counts: 'creative_counts',
+  listed: 'not archived',
+};
+
+/** @throws ReadModelBehindError */
+export const listLibraryCreatives = async (
+  reads: CreativeReads,
+  customerId: number,
+  advertiserId: number,
+  { role, promoted, source, formatKind, search }: LibraryFilters,
+  page: Page,
+): Promise<CreativePage> => {
+  const filters = [
+    ...equal('role', role),
+    ...equal('source', source),
+    ...equal('format_kind', formatKind),
+    ...equal('promoted', promoted),
+    ...contains('name', search),
+  ];
+  return pageOfRow(await listPage(reads, library, { customerId, advertiserId }, filters, page));
+};
+
+interface UseReads extends CreativeReads {
+  readonly store: EventStore;
+  readonly snapshots?: SnapshotStore;
+}
+
+interface UseRow extends Freshness {
+  readonly used: boolean;
+  readonly parked: readonly string[];
+}
+
+const UUID_LENGTH = 36;
+
+/**
+ * True if a live creative uses the asset. Rows of parked streams are missing or outdated, so those few streams are
+ * folded one after the other.
+ * @param assetId shown id
+ * @throws ReadModelBehindError
+ */
+export const isAssetInUse = async (
+  { database, progress, ...stores }: UseReads,
+  customerId: number,
+  assetId: string,
+): Promise<boolean> => {
+  const { used, parked } = await consistentRead<UseRow>({
+    pool: boundTo(database, customerId),
+    projection: CREATIVES,
+    progress,
+    query: {
+      name: 'asset-in-use',
+      text: `select ${freshnessColumns('f')},
+               exists (select from creative_assets a where a.customer_id = $1 and a.asset_id = $3) as used,
+               array(select p.stream from parked_streams p
+                     where p.projection = $2 and p.customer_id = $1) as parked
+             from ${freshnessSql('$1', '$2')} f`,
+      values: [customerId, CREATIVES, assetId],
+    },
+  });
+  if (used) return true;
+  for (const stream of parked) {
+    const creative = await loadState(stores, creativeFold, customerId, stream.slice(-UUID_LENGTH));
+    if (creative === undefined || creative.state === 'archived') continue;
+    if (assetIdsOf(creative).includes(assetId)) return true;
+  }
+  return false;
+};

@@ -1,0 +1,120 @@
+import { createOneAtATime } from '../../shared/async/limit.ts';
+import { EventStoreUnavailableError, type EventStore } from '../../shared/event-store/event-store.ts';
+import { UnheardError } from '../../shared/http/errors.ts';
+import type { Fold, FoldResult, Until } from './fold.ts';
+import { createStateCache, identityOf } from './state-cache.ts';
+
+/**
+ * Folds streams up to any of their events. Events never change, so a state in the middle of a stream stays valid.
+ * Some states are cached in memory, and the next fold of the stream begins at the nearest one.
+ *
+ * But the log itself may have been replaced: restored to an earlier time, or copied. So a cached state is used only
+ * if the log still has the state's last event at its place, with the same id, position and recording time. Ids alone
+ * do not suffice, because a worker that repeats a command creates the same ids again.
+ */
+export interface FoldCache {
+  /**
+   * Folds a stream up to `until`, or to its end if it is shorter.
+   * @param isUnheard called between events; default: never
+   * @throws UnheardError when `isUnheard` returns true; the states cached by then stay
+   */
+  fold<State>(
+    fold: Fold<State>,
+    stream: string,
+    until: Until,
+    isUnheard?: () => boolean,
+  ): Promise<FoldResult<State>>;
+  /**
+   * Reads in progress cache nothing from here on. Call it for every new connection to the log: the new connection may
+   * be to another log than the reads began with.
+   */
+  interrupt(): void;
+}
+
+const never = (): boolean => false;
+
+/** The first of many concurrent folds of a long stream reads it; the others wait for its cached states. */
+const FIRST_READ = {
+  waitMsMax: 2_500,
+  waitingMax: 1_000,
+  tooBusy: (stream: string) => new EventStoreUnavailableError(`too many reads wait for ${stream}`),
+};
+
+/** @param bytesMax memory of all cached states */
+export const createFoldCache = (store: Pick<EventStore, 'readStream'>, bytesMax: number): FoldCache => {
+  const cache = createStateCache(bytesMax);
+  const oneAtATime = createOneAtATime(FIRST_READ);
+  let interruptions = 0;
+
+  /** Undefined if the log is not the one of the cached states, which are then deleted. */
+  const tryRead = async <State>(
+    fold: Fold<State>,
+    key: string,
+    stream: string,
+    until: Until,
+    isUnheard: () => boolean,
+  ): Promise<FoldResult<State> | undefined> => {
+    const folds = cache.of(key);
+    const reached = folds.findLastIndex((one) => isWithin(until, one));
+    const from = folds[reached];
+    const next = folds[reached + 1];
+    let folded = (from ?? { state: fold.initialState, revision: 0, at: '' }) as FoldResult<State>;
+    let isKnown = from === undefined;
+    const begun = interruptions;
+    const limit = limitOf(until, folded, next);
+    if (limit === 0 && isKnown) return folded;
+    // Also reads the last event of the cached state, to verify it.
+    for await (const event of store.readStream(stream, {
+      from: isKnown ? 0 : folded.revision - 1,
+      ...(limit === undefined ? {} : { limit: limit + (isKnown ? 0 : 1) }),
+    })) {
+      if (isUnheard()) throw new UnheardError();
+      if (!isKnown) {
+        if (identityOf(event) !== from?.event) break;
+        isKnown = true;
+        continue;
+      }
+      const { occurredAt } = event.metadata;
+      const at = occurredAt > folded.at ? occurredAt : folded.at;
+      if (!isWithin(until, { revision: event.revision + 1, at })) return folded;
+      folded = { state: fold.evolve(folded.state, event), revision: event.revision + 1, at };
+      if (begun === interruptions) cache.keep(key, fold, folded, event);
+    }
+    // The instant is after the next cached state's events in this log, but was before them in the log of that state.
+    const isContradicted = 'instant' in until && next !== undefined && folded.revision >= next.revision;
+    if (isKnown && !isContradicted) return folded;
+    cache.forget(key);
+    return undefined;
+  };
+
+  const read = async <State>(...question: Parameters<typeof tryRead<State>>): Promise<FoldResult<State>> => {
+    for (;;) {
+      const folded = await tryRead(...question);
+      if (folded !== undefined) return folded;
+    }
+  };
+
+  return {
+    fold: (fold, stream, until, isUnheard = never) => {
+      const key = `${fold.name} ${stream}`;
+      const question = (): Promise<FoldResult<typeof fold.initialState>> =>
+        read(fold, key, stream, until, isUnheard);
+      return cache.use(key) ? question() : oneAtATime(key, question);
+    },
+    interrupt: () => {
+      interruptions += 1;
+    },
+  };
+};
+
+const isWithin = (until: Until, { revision, at }: Pick<FoldResult<unknown>, 'revision' | 'at'>): boolean =>
+  'instant' in until ? at <= until.instant : until.revision === 'last' || revision <= until.revision;
+
+const limitOf = (
+  until: Until,
+  from: FoldResult<unknown>,
+  next: FoldResult<unknown> | undefined,
+): number | undefined => {
+  if ('revision' in until && until.revision !== 'last') return Math.max(0, until.revision - from.revision);
+  return next === undefined ? undefined : next.revision - from.revision;
+};

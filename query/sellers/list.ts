@@ -1,0 +1,51 @@
+import {
+  builtInSellers,
+  withSellers,
+  type Seller,
+  type SellerDirectory,
+} from '../../domain/sellers/resource.ts';
+import { boundTo, type TenantDatabase } from '../../shared/postgres/tenant-database.ts';
+import {
+  freshnessColumns,
+  freshnessWithInstallationSql,
+  type Freshness,
+} from '../../shared/follow-log/written-position.ts';
+import { consistentRead } from '../../shared/follow-log/consistent-read.ts';
+import type { ProjectionProgress } from '../../shared/follow-log/projection-progress.ts';
+
+export interface SellerReads {
+  readonly database: TenantDatabase;
+  readonly progress: ProjectionProgress;
+}
+
+export const SELLERS = 'sellers';
+
+/**
+ * SQL of a JSON text for `directoryOf`, with the sellers that operators added or changed. The answer depends on the
+ * installation's writes, too (`freshnessWithInstallationSql`).
+ * @param where a condition on `s`, e.g. `true`
+ */
+export const sellersSql = (where: string): string =>
+  `(select coalesce('[' || string_agg(s.body, ',') || ']', '[]') from sellers s where ${where})`;
+
+export const directoryOf = (found: string): SellerDirectory =>
+  withSellers(builtInSellers, JSON.parse(found) as readonly Seller[]);
+
+/** The whole directory (at most 200 sellers), consistent with the operators' writes. @throws ReadModelBehindError */
+export const readDirectory = async (
+  { database, progress }: SellerReads,
+  customerId: number,
+): Promise<SellerDirectory> => {
+  const { items } = await consistentRead<Freshness & { readonly items: string }>({
+    pool: boundTo(database, customerId),
+    projection: SELLERS,
+    progress,
+    query: {
+      name: 'read-directory',
+      text: `select ${freshnessColumns('f')}, ${sellersSql('true')} as items
+             from ${freshnessWithInstallationSql('$1', ['$2'])} f`,
+      values: [customerId, SELLERS],
+    },
+  });
+  return directoryOf(items);
+};

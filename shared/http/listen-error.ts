@@ -1,0 +1,45 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+
+/** The address cannot be used; the message names the setting to change. */
+export class ListenError extends Error {
+  override readonly name = 'ListenError';
+}
+
+/** @param setting sets the port */
+export const listenErrorOf = (
+  { code = 'unknown' }: NodeJS.ErrnoException,
+  host: string,
+  port: number,
+  setting = 'PORT',
+): ListenError => new ListenError(sentenceOf(code, host, port, setting));
+
+const sentenceOf = (code: string, host: string, port: number, setting: string): string => {
+  switch (code) {
+    case 'EADDRINUSE':
+      return `Port ${port} of ${host} is in use by another program: stop it, or set ${setting} to another port.`;
+    case 'EACCES':
+      return `Port ${port} needs more rights than this user has: set ${setting} to 1024 or more.`;
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `HOST: this machine has no address ${host} (${code}).`;
+    default:
+      return `Cannot listen on ${host} port ${port} (${code}): set another address.`;
+  }
+};
+
+/**
+ * Listens for a moment, so that a mistake in the address is found before anything is created.
+ * @throws ListenError
+ */
+export const refuseUnusableAddress = async (host: string, port: number): Promise<void> => {
+  const server = createServer().listen(port, host);
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    throw listenErrorOf(error as NodeJS.ErrnoException, host, port);
+  }
+  server.close();
+  await once(server, 'close');
+};

@@ -1,0 +1,157 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { shippedProgram } from '../support/bundles.ts';
+import {
+  comparisonOf,
+  isStarting,
+  printed,
+  scriptOf,
+  settingsOf,
+  stepsOf,
+  withAnswers,
+  type Step,
+} from '../support/runnable-page.ts';
+import { startRunningService, type RunningService } from '../support/running-service.ts';
+import { startSandboxAgent, type SandboxAgent } from '../support/sandbox-agent.ts';
+
+/**
+ * Runs the commands of the pages, each as it stands, against a running service and the sandbox agent, and compares what
+ * they print with the answers that the pages show. `PAGES_WRITE=true` writes the answers into the pages instead.
+ */
+
+/** Keeps the status line of every answer, and does what curl does. */
+const CURL = `#!/bin/bash
+exec "$REAL_CURL" -D "$STATUSES/$(date +%s%N)" "$@"
+`;
+
+const releases: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const release of releases.splice(0).toReversed()) await release();
+});
+
+const read = (path: string): Promise<string> => readFile(path, 'utf8');
+
+/** Runs the commands in one shell. Returns each step's output, and the status of every answer of the service. */
+const run = async (
+  steps: readonly Step[],
+  service: RunningService,
+  agent: SandboxAgent,
+): Promise<{ readonly outputs: readonly string[]; readonly statuses: readonly number[] }> => {
+  const folder = await mkdtemp(join(tmpdir(), 'pages-'));
+  releases.push(() => rm(folder, { recursive: true }));
+  const script = scriptOf(steps)
+    .replaceAll('http://127.0.0.1:3000', service.baseUrl)
+    .replaceAll('http://127.0.0.1:4300', new URL(agent.url).origin)
+    .replaceAll(
+      /npx exchange|npm run -s exchange --/g,
+      `"${process.execPath}" --no-warnings "${shippedProgram('exchange.js')}"`,
+    );
+  expect(script).not.toMatch(/npm |npx |127\.0\.0\.1:(?:3000|4300)\b/);
+  await writeFile(join(folder, 'curl'), CURL);
+  await chmod(join(folder, 'curl'), 0o755);
+  const which = spawn('which', ['curl'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn('bash', ['-eu', '-c', `mkdir "$STATUSES"\n${script}`], {
+    cwd: folder,
+    env: {
+      ...service.stores,
+      PATH: `${folder}:${process.env['PATH']}`,
+      REAL_CURL: (await text(which.stdout)).trim(),
+      STATUSES: join(folder, 'statuses'),
+      DATA_DIR: service.dataDir,
+      SECRET_KEYS: `test:${'A'.repeat(43)}`,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  // A page may wait for something that never comes.
+  releases.push(async () => void child.kill('SIGKILL'));
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
+  const outputs = printed(stdout);
+  const failed = child.exitCode === 0 ? undefined : steps[outputs.length]?.command;
+  expect({ status: child.exitCode, failed, stderr }).toEqual({
+    status: 0,
+    failed,
+    stderr: expect.any(String),
+  });
+  const heads = await Promise.all(
+    (await readdir(join(folder, 'statuses'))).map((name) => read(join(folder, 'statuses', name))),
+  );
+  return {
+    outputs,
+    // Those of the service: a page may ask the sandbox agent for data that has not arrived yet.
+    statuses: heads.filter((head) => /^x-request-id:/im.test(head)).map((head) => Number(head.split(' ')[1])),
+  };
+};
+
+const guidesWithCommands = async (): Promise<readonly string[]> => {
+  const paths = (await readdir('docs/guides')).map((name) => `docs/guides/${name}`).sort();
+  const pages = await Promise.all(paths.map(async (path) => [path, stepsOf(await read(path))] as const));
+  return pages.flatMap(([path, steps]) => (steps.length === 0 ? [] : [path]));
+};
+
+describe('every command works, and prints the answer that is shown', () => {
+  it.each([
+    ['README.md', async () => ['README.md']],
+    [
+      'the quick start, and the guides after it',
+      async () => ['docs/quick-start.md', ...(await guidesWithCommands())],
+    ],
+  ])(
+    '%s',
+    async (_name, pathsOf) => {
+      const paths = await pathsOf();
+      const pages = await Promise.all(paths.map(async (path) => ({ path, page: await read(path) })));
+      const settings = Object.assign({}, ...pages.map(({ page }) => settingsOf(page))) as Record<
+        string,
+        string
+      >;
+      const agent = await startSandboxAgent();
+      releases.push(() => agent.stop());
+      const service = await startRunningService({ AGENT_CHECK_MS: '2000', ...settings });
+      releases.push(() => service.stop());
+      const steps = pages.flatMap(({ page }) => stepsOf(page)).filter((step) => !isStarting(step));
+      const { outputs, statuses } = await run(steps, service, agent);
+      const answered = steps.map((step, index) => ({ ...step, output: outputs[index] ?? '' }));
+      if (process.env['PAGES_WRITE'] === 'true') {
+        const answers = new Map(answered.map(({ command, output }) => [command, output]));
+        for (const { path, page } of pages) await writeFile(path, withAnswers(page, answers));
+      } else {
+        const compared = answered.flatMap(({ command, shown, output }) =>
+          shown === undefined ? [] : [{ command, ...comparisonOf(shown, output) }],
+        );
+        expect(compared.length).toBeGreaterThan(1);
+        expect(compared.map(({ command, actual }) => ({ command, answer: actual }))).toEqual(
+          compared.map(({ command, shown }) => ({ command, answer: shown })),
+        );
+      }
+      expect(statuses.length).toBeGreaterThan(3);
+      const errors = answered.filter(({ shown }) => shown?.includes('"error": {'));
+      expect(statuses.filter((status) => status >= 300)).toHaveLength(errors.length);
+    },
+    240_000,
+  );
+});
+
+it('every npm script that a document names exists', async () => {
+  const { scripts } = z
+    .object({ scripts: z.record(z.string(), z.string()) })
+    .parse(JSON.parse(await read('package.json')));
+  const paths = ['README.md', ...(await readdir('docs', { recursive: true })).map((name) => `docs/${name}`)];
+  const named = await Promise.all(
+    paths
+      .filter((path) => path.endsWith('.md'))
+      .map(async (path) =>
+        [...(await read(path)).matchAll(/\bnpm run (?:-s )?([\w:-]+)/g)].map(([, name = '']) => ({
+          path,
+          name,
+        })),
+      ),
+  );
+  expect(named.flat().length).toBeGreaterThan(5);
+  expect(named.flat().filter(({ name }) => scripts[name] === undefined)).toEqual([]);
+});

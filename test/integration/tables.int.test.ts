@@ -1,0 +1,79 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from '@jest/globals';
+import { readModelTables, tables } from '../../migrations/tables.ts';
+import { allProjections } from '../../projections/all-projections.ts';
+import { useReadModelDatabase } from '../support/read-model-database.ts';
+
+/** The operator's commands in `cli/` repair rows of any table by hand, and are not searched. */
+const FOLDERS = ['app', 'command', 'domain', 'projections', 'query', 'shared'];
+
+const readModels = useReadModelDatabase();
+
+interface Use {
+  readonly file: string;
+  readonly table: string;
+  readonly isWrite: boolean;
+}
+
+const WRITES = String.raw`insert into|update|delete from|truncate`;
+const READS = String.raw`from|join|using|table: '|counts: '|oldRows\(\w+, '`;
+
+const usesIn = (file: string, text: string): readonly Use[] => {
+  const source = text.replaceAll(/\/\*.*?\*\/|^\s*\/\/.*$/gms, '');
+  return Object.keys(tables).flatMap((table) => {
+    const found = (pattern: string): boolean => new RegExp(pattern).test(source);
+    const isWrite = found(String.raw`\b(?:${WRITES}) ${table}\b`);
+    // A name with an underscore is never a variable, but this one is also a field of AdCP.
+    const isRead =
+      table.includes('_') && table !== 'event_sources'
+        ? found(String.raw`\b${table}\b`)
+        : found(String.raw`\b(?:${READS})\s*${table}\b`);
+    const isCte = found(String.raw`\b${table}\s*(?:\([^)]*\)\s*)?as (?:materialized )?\(`);
+    return (isRead || isWrite) && !isCte ? [{ file, table, isWrite }] : [];
+  });
+};
+
+const filesOf = (folder: string): readonly string[] =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts'))
+    .map((path) => join(folder, path));
+
+const isUnder = (file: string, places: readonly string[]): boolean =>
+  places.some((place) => file === place || (file.startsWith(place) && !place.endsWith('.ts')));
+
+const isForbidden = ({ file, table, isWrite }: Use): boolean => {
+  const { writers = [], readers = [] } = tables[table] ?? {};
+  return !isUnder(file, isWrite ? writers : [...writers, ...readers]);
+};
+
+it('every table of the database is listed, and no other', async () => {
+  const { rows } = await readModels.pool.query<{ name: string }>(
+    `select relname as name from pg_class
+     where relkind = 'r' and relnamespace = 'public'::regnamespace and relname not like 'knex_%'`,
+  );
+  expect(rows.map(({ name }) => name).toSorted()).toEqual(Object.keys(tables).toSorted());
+});
+
+it('only the listed files write a table, and only the listed files read it', () => {
+  const uses = FOLDERS.flatMap(filesOf).flatMap((file) => usesIn(file, readFileSync(file, 'utf8')));
+  expect(uses.length).toBeGreaterThan(100);
+  expect(uses.filter(isForbidden)).toEqual([]);
+});
+
+it('a table of a projection is a read model, and projections alone write it', () => {
+  expect(
+    allProjections.flatMap((one) => one.tables).filter((name) => !readModelTables.includes(name)),
+  ).toEqual([]);
+  const writers = readModelTables.flatMap((name) => tables[name]?.writers ?? []);
+  expect(writers.filter((place) => !place.startsWith('projections/'))).toEqual([]);
+});
+
+it.each([
+  ['command/campaigns/load.ts', 'select id from campaigns c', 'campaigns'],
+  ['command/campaigns/load.ts', 'delete from campaign_counts', 'campaign_counts'],
+  ['query/campaigns/list.ts', 'update campaigns set phase = 1', 'campaigns'],
+  ['command/assets/load.ts', `oldRows(pool, 'assets', { days: 7 })`, 'assets'],
+])('finds a use in %s: %s', (file, text, table) => {
+  expect(usesIn(file, `'${text}'`).filter(isForbidden)).toMatchObject([{ file, table }]);
+});

@@ -1,0 +1,36 @@
+import { apiPages } from './api-pages.ts';
+import { cliPage } from './cli-page.ts';
+import { errorsPage } from './errors-page.ts';
+import { eventPages } from './events-pages.ts';
+import { GENERATED, pageOf, tableOf } from './markdown.ts';
+import { metricsPage } from './metrics-page.ts';
+import { settingsPages } from './settings-pages.ts';
+
+const index = (): string =>
+  pageOf(
+    '# Reference',
+    `For developers and operators who look something up. ${GENERATED} The same holds for every page below.`,
+    tableOf(
+      ['page', 'what it lists'],
+      [
+        ['[API](api/README.md)', 'every endpoint: parameters, bodies, answers, scopes'],
+        ['[Errors](errors.md)', 'every error code and what to do'],
+        ['[Configuration](configuration.md)', 'every setting with its default'],
+        ['[Command line](cli.md)', 'every command of the operator with its exit statuses'],
+        ['[Metrics](metrics.md)', 'every metric with its labels'],
+        ['[Events](events/README.md)', 'every event of the log, with its members and an example'],
+      ],
+    ),
+  );
+
+/** All generated pages, by path. */
+export const referencePages = async (): Promise<ReadonlyMap<string, string>> =>
+  new Map([
+    ['docs/reference/README.md', index()],
+    ['docs/reference/errors.md', errorsPage()],
+    ['docs/reference/cli.md', cliPage()],
+    ['docs/reference/metrics.md', await metricsPage()],
+    ...settingsPages(),
+    ...(await apiPages()),
+    ...eventPages(),
+  ]);

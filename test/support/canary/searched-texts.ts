@@ -1,0 +1,72 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Client } from 'pg';
+
+/** Text by the place that it was found in. */
+export type SearchedTexts = Readonly<Record<string, string>>;
+
+/** All rows of all tables in whatever schema is not Postgres's own, as text, by `schema.table`. */
+export const tablesOf = async (connectionString: string): Promise<SearchedTexts> => {
+  const client = new Client({ connectionString, options: '-c app.access=system' });
+  await client.connect();
+  const { rows: tables } = await client.query<{ name: string; from: string }>(
+    `select schemaname || '.' || tablename as name, format('%I.%I', schemaname, tablename) as "from"
+     from pg_tables where schemaname <> 'information_schema' and schemaname not like 'pg\\_%'`,
+  );
+  const texts: Record<string, string> = {};
+  for (const { name, from } of tables) {
+    const { rows } = await client.query<{ all: string | null }>(
+      `select string_agg(t::text, E'\\n') as all from ${from} t`,
+    );
+    texts[name] = rows[0]?.all ?? '';
+  }
+  await client.end();
+  return texts;
+};
+
+/** All files below a folder, by their name, which is searched, too. */
+export const filesOf = async (folder: string): Promise<SearchedTexts> => {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  const texts = await Promise.all(files.map(async (file) => [file, await readFile(file, 'latin1')] as const));
+  return Object.fromEntries(texts.map(([file, text]) => [`file ${file}`, `${file}\n${text}`]));
+};
+
+/** What is looked at again and again: it may be somewhere for a moment only. */
+interface Collected {
+  add(places: SearchedTexts): void;
+  readonly places: SearchedTexts;
+}
+
+export const collectTexts = (): Collected => {
+  const all = new Map<string, Set<string>>();
+  return {
+    add: (places) => {
+      for (const [place, text] of Object.entries(places)) {
+        all.set(place, (all.get(place) ?? new Set()).add(text));
+      }
+    },
+    get places() {
+      return Object.fromEntries([...all].map(([place, texts]) => [place, [...texts].join('\n')]));
+    },
+  };
+};
+
+/** As they are, as Postgres prints bytes, and as bytes are often written. */
+const formsOf = (secret: string): readonly string[] => [
+  secret,
+  encodeURIComponent(secret),
+  Buffer.from(secret).toString('hex'),
+  Buffer.from(secret).toString('base64').replace(/=+$/, ''),
+  Buffer.from(secret, 'base64url').toString('hex'),
+];
+
+/** @returns each place with the end of what was found there */
+export const foundIn = (places: SearchedTexts, secrets: Iterable<string>): readonly string[] => {
+  const looked = [...secrets].map((secret) => [secret, new Set(formsOf(secret))] as const);
+  return Object.entries(places).flatMap(([place, text]) =>
+    looked.flatMap(([secret, forms]) =>
+      [...forms].some((form) => text.includes(form)) ? [`${place}: ${secret.slice(-4)}`] : [],
+    ),
+  );
+};
