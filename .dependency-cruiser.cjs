@@ -73,6 +73,8 @@ module.exports = {
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
+    // A fresh clone has no bundle yet, which `cli/bin.js` builds before it loads it.
+    exclude: { path: 'dist/bundle/' },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
     enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default'] },
