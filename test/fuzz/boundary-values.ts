@@ -7,17 +7,17 @@ import { validText } from './valid-value.ts';
 type Key = string | number;
 type Resolve = ApiDocument['resolve'];
 
-/** One value just at or just beyond what a member's schema allows, and where it stands. */
+/** A value at a limit of a member's schema or just beyond it, and the path of the member. */
 export interface Boundary {
   readonly path: readonly Key[];
   readonly value: unknown;
 }
 
 const DEPTH_MAX = 6;
-/** Longer ones would be refused for the size of the body. */
+/** A longer text is refused for the size of the body. */
 const LENGTH_MAX = 200_000;
 
-/** Every bound of a schema, on it and one beyond; every member left out; every type once wrong. */
+/** Values at and one beyond each limit of a schema. Each member once left out. Each type once wrong. */
 export const boundariesOf = (schema: Schema, resolve: Resolve): readonly Boundary[] =>
   everywhere(schema, resolve, [], (one) => [
     ...lengths(one),
@@ -27,11 +27,11 @@ export const boundariesOf = (schema: Schema, resolve: Resolve): readonly Boundar
     undefined,
   ]);
 
-/** In every place of its own: what a careless service's store cannot take, or its program cannot walk through. */
+/** For each member, values that a careless store cannot save or a careless program cannot walk through. */
 export const unstorablesOf = (schema: Schema, resolve: Resolve): readonly Boundary[] =>
   everywhere(schema, resolve, [], unstorable);
 
-/** In every place of a number or a time: the edges of the types that programs and stores keep them in. */
+/** For each number or time, values at the limits of the types in which programs and stores keep it. */
 export const edgesOf = (schema: Schema, resolve: Resolve): readonly Boundary[] =>
   everywhere(schema, resolve, [], edges);
 
@@ -101,7 +101,7 @@ const unstorable = ({ type }: Schema): readonly unknown[] => {
   ].map((text) => new RawJson(text));
 };
 
-/** The plainest value that a schema allows, where an enclosing value has to be there. */
+/** The simplest value that a schema allows. It fills the enclosing members of a boundary. */
 const leastValue = (schema: Schema, resolve: Resolve): unknown => {
   const resolved = resolve(schema);
   const { type, properties = {}, required = [], minItems = 0, items = {}, minimum = 0 } = resolved;
@@ -118,7 +118,7 @@ const leastValue = (schema: Schema, resolve: Resolve): unknown => {
   return type === 'integer' || type === 'number' ? Math.max(minimum, 0) : null;
 };
 
-/** A body with a boundary in its place; what must enclose it is added in its plainest form. */
+/** A body that contains a boundary. Missing enclosing members are added in their simplest form. */
 export const withBoundary = (
   body: unknown,
   schema: Schema,

@@ -8,8 +8,8 @@ import type { Defect } from './planted-defects.ts';
 import { reportToParent } from './report-to-parent.ts';
 
 /**
- * A small service that is written by hand and, without a defect, does everything right. `DEFECT` names one thing that
- * it is careless with: the fuzzer must find it.
+ * A small hand-written service. Without a defect it is correct. `DEFECT` names one planted defect that the fuzzer must
+ * find.
  */
 const defect = (process.env['DEFECT'] ?? 'none') as Defect | 'none';
 
@@ -56,9 +56,9 @@ const readBody = async (request: IncomingMessage): Promise<string> => {
       if (bytes <= BODY_BYTES_MAX) chunks.push(chunk);
     }
   } catch {
-    throw new Refusal('BAD_REQUEST', 'The body has no end.');
+    throw new Refusal('BAD_REQUEST', 'The body is incomplete.');
   }
-  if (bytes > BODY_BYTES_MAX) throw new Refusal('PAYLOAD_TOO_LARGE', 'Send less.');
+  if (bytes > BODY_BYTES_MAX) throw new Refusal('PAYLOAD_TOO_LARGE', 'The body is too large.');
   return Buffer.concat(chunks).toString();
 };
 
@@ -75,7 +75,7 @@ const depthOf = (value: unknown, limit: number): number => {
   return 1 + Object.values(value).reduce<number>((most, one) => Math.max(most, depthOf(one, limit - 1)), 0);
 };
 
-/** As it is often written. */
+/** The usual vulnerable form: it also copies `__proto__`. */
 const merge = (target: Record<string, unknown>, source: object): Record<string, unknown> => {
   for (const key in source) {
     const value = (source as Record<string, unknown>)[key];
@@ -91,14 +91,14 @@ const createThing = (text: string): string => {
   if (typeof value !== 'object' || value === null) throw new Refusal('VALIDATION_ERROR', NO_OBJECT);
   const depth = depthOf(value, DEPTH_MAX + 1);
   if (depth > DEPTH_MAX && defect === 'deep') throw new RangeError('Maximum call stack size exceeded');
-  if (depth > DEPTH_MAX) throw new Refusal('VALIDATION_ERROR', 'Nest less.');
+  if (depth > DEPTH_MAX) throw new Refusal('VALIDATION_ERROR', 'The body is nested too deeply.');
   const { name } = defect === 'pollution' ? merge({}, value) : (value as Record<string, unknown>);
   if (typeof name !== 'string' || name === '' || Array.from(name).length > 50) {
     throw new Refusal('VALIDATION_ERROR', 'name must be text of 1 to 50 characters.');
   }
   if (name.includes('\0')) {
     if (defect === 'nul') throw new Error('invalid byte sequence for encoding "UTF8": 0x00');
-    throw new Refusal('VALIDATION_ERROR', 'No NUL, please.');
+    throw new Refusal('VALIDATION_ERROR', 'name must not contain NUL.');
   }
   const created = things.size + 1;
   if (created < 999) things.set(created, name);
@@ -111,7 +111,7 @@ const getThing = (path: string): string => {
   if (!/^[1-9]\d{0,2}$/.test(text))
     throw new Refusal('VALIDATION_ERROR', 'id must be a number from 1 to 999.');
   const name = things.get(Number(text));
-  if (name === undefined) throw new Refusal('NOT_FOUND', 'No such thing.');
+  if (name === undefined) throw new Refusal('NOT_FOUND', 'Resource not found.');
   return JSON.stringify({ id: Number(text), name: name.slice(0, 10) });
 };
 
@@ -120,7 +120,7 @@ const answer = async (request: IncomingMessage, response: ServerResponse): Promi
   const body = await readBody(request);
   const allowed =
     path === '/things' ? 'POST' : path === '/openapi.json' || /^\/things\/[^/]+$/.test(path) ? 'GET' : '';
-  if (allowed === '') throw new Refusal('NOT_FOUND', 'No such path.');
+  if (allowed === '') throw new Refusal('NOT_FOUND', 'Path not found.');
   if (request.method !== allowed) {
     response.setHeader('Allow', allowed);
     throw new Refusal('METHOD_NOT_ALLOWED', `Use ${allowed}.`);
@@ -140,7 +140,7 @@ const send = (response: ServerResponse, status: number, text: string): void => {
 const refuse = (response: ServerResponse, failure: unknown): void => {
   if (failure instanceof URIError) throw failure;
   const code = failure instanceof Refusal ? failure.code : 'INTERNAL_ERROR';
-  const message = failure instanceof Refusal ? failure.message : 'It failed.';
+  const message = failure instanceof Refusal ? failure.message : 'Internal error.';
   const isBare = defect === 'envelope' && message === NO_OBJECT;
   const body = isBare ? { message } : { data: null, error: { code, message } };
   const shown =
@@ -152,7 +152,7 @@ const refuse = (response: ServerResponse, failure: unknown): void => {
 
 const serve = (request: IncomingMessage, response: ServerResponse): void => {
   response.setHeader('X-Request-Id', randomUUID());
-  // What is thrown while refusing ends the process: nobody waits for it.
+  // An error thrown by `refuse` ends the process, because no caller awaits it.
   void answer(request, response).catch((failure: unknown) => refuse(response, failure));
 };
 const server = createServer({ requireHostHeader: false }, serve).on('checkExpectation', serve);

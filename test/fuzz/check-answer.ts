@@ -1,11 +1,11 @@
 import { errorCodes } from '../../shared/http/errors.ts';
 import type { Operation } from './read-operations.ts';
 
-/** What every answer is held against, besides the declarations that the service checks itself (`service-main.ts`). */
+/** Rules for every answer, in addition to the declarations that the service checks itself (`service-main.ts`). */
 export interface AnswerRules {
   /**
-   * @param request what it answers; without a path when it is not known which one was read in the end
-   * @returns what is wrong, in words; empty when nothing is
+   * @param request the request. Its path is undefined if the service may have read another one.
+   * @returns the problems; empty for a correct answer
    */
   problemsOf(
     request: { readonly method: string; readonly path: string | undefined },
@@ -15,19 +15,19 @@ export interface AnswerRules {
 
 export interface ReceivedAnswer {
   readonly status: number;
-  /** Names in lower case. */
+  /** Lower-case names. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly text: string;
 }
 
-/** Refusals that no operation declares one by one (`Refused` in the document), and those of Node's own parser. */
+/** Errors that no operation declares itself (`Refused` in the document), and those of Node's HTTP parser. */
 const refusals = new Set([
   ...Object.values(errorCodes).flatMap(({ status }) => (status < 500 ? [status] : [])),
   408,
   431,
 ]);
 
-/** Statuses of the parser's refusals that are `BAD_REQUEST` in the envelope. */
+/** Parser errors that the envelope reports as `BAD_REQUEST`. */
 const parserStatuses = new Set([408, 431]);
 
 const leaks: readonly (readonly [what: string, pattern: RegExp])[] = [
@@ -43,7 +43,7 @@ const leaks: readonly (readonly [what: string, pattern: RegExp])[] = [
   ['a system error', /\b(?:ECONN[A-Z]+|ENOENT|EPIPE|PostgresError|TypeError|RangeError)\b/],
 ];
 
-/** @param secrets that no answer may show */
+/** @param secrets must not appear in any answer */
 export const createAnswerRules = (
   operations: readonly Operation[],
   secrets: readonly string[],
@@ -55,7 +55,7 @@ export const createAnswerRules = (
       statuses,
       form: new RegExp(`^${path.replaceAll('.', '[.]').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
     }));
-  /** Of one of the few operations outside the envelope. */
+  /** True for an answer of one of the few operations without the envelope. */
   const isDeclaredPlain = (path: string | undefined, { status, text }: ReceivedAnswer): boolean => {
     const [asked = ''] = path?.split(/[?#]/) ?? [];
     const candidates = path === undefined ? plain : plain.filter(({ form }) => form.test(asked));
@@ -75,7 +75,7 @@ export const createAnswerRules = (
         !isPlain
       ) {
         if (status === 501 && text.includes('"NOT_IMPLEMENTED"')) {
-          // What the specification lists and this version has not.
+          // The specification lists these operations; this version does not implement them.
         } else if (status !== 503) problems.push(`status ${status}`);
         else if (!/^\d+$/.test(String(headers['retry-after'] ?? '')))
           problems.push('503 without Retry-After');
@@ -131,7 +131,7 @@ const errorProblems = (status: number, error: unknown): readonly string[] => {
   if (expected !== status && !isOfParser) problems.push(`code ${String(code)} with status ${status}`);
   if (typeof message !== 'string' || message === '') problems.push('an error without a message');
   if (field !== undefined && (typeof field !== 'string' || field === ''))
-    problems.push('an error field that is no text');
+    problems.push('an error field that is not text');
   if (details === null) problems.push('error details of null');
   if (Object.keys(rest).length > 0) problems.push(`error members ${Object.keys(rest).join()}`);
   return problems;

@@ -2,8 +2,8 @@ import type { ApiDocument, Operation } from './read-operations.ts';
 import { idsIn } from './known-ids.ts';
 
 /**
- * After an attack: every list answers, and so does everything that it lists.
- * @returns what does not
+ * After an attack, reads every list and every resource in it.
+ * @returns the reads that failed
  */
 export const checkReads = async (
   baseUrl: string,
@@ -16,7 +16,7 @@ export const checkReads = async (
     const answer = await fetch(baseUrl + path, { headers });
     const text = await answer.text();
     if (answer.status !== 200)
-      problems.push(`afterwards: GET ${path} answers ${answer.status} ${text.slice(0, 500)}`);
+      problems.push(`after the attack: GET ${path} answers ${answer.status} ${text.slice(0, 500)}`);
     return text;
   };
   const reads = operations.filter(({ method }) => method === 'GET');

@@ -1,10 +1,10 @@
 import type { ReceivedAnswer } from './check-answer.ts';
 
 /**
- * What is wrong with a 429: under generous limits there is one reason for it, the credentials of an address that did not
- * verify (specification, Authentication, rule 2).
- * @param from the address that the request said it comes from
- * @param refused the one from which so many did not; undefined: there is none
+ * The problems of a 429. With generous limits only one cause is correct: too many invalid credentials from one address
+ * (specification, Authentication, rule 2).
+ * @param from the address in the request
+ * @param refused the address with too many invalid credentials, if there is one
  */
 export const refusedProblems = (
   { status, headers, text }: ReceivedAnswer,
@@ -17,11 +17,11 @@ export const refusedProblems = (
   if (text !== '' && !text.includes('"reason":"unverified_credentials"'))
     problems.push('429 for another reason');
   if (headers['ratelimit-limit'] !== '30' || headers['ratelimit-remaining'] !== '0')
-    problems.push('429 without where its address stands');
+    problems.push('429 with wrong RateLimit headers');
   if (!/^(?:[1-9]|[1-5]\d|60)$/.test(String(headers['retry-after'] ?? '')))
-    problems.push('429 without Retry-After of its window');
-  // What says something odd of where it comes from may be counted with others that do.
-  if (isPlain(from) && from !== refused) problems.push(`429 to ${from}, where nothing failed`);
+    problems.push('429 with a Retry-After outside its window');
+  // Malformed addresses may share one counter.
+  if (isPlain(from) && from !== refused) problems.push(`429 to ${from}, which sent no invalid credentials`);
   return problems;
 };
 

@@ -1,27 +1,27 @@
 import { jsonText } from './json-text.ts';
 
-/** A request on its way from valid to malformed. Mutations change it; then it is written as bytes, once. */
+/** A request in preparation. Mutations change the valid form; then it is serialized once. */
 export interface Draft {
   method: string;
-  /** Template of the path, and the percent-encoded values in it. */
+  /** The path's template, and its percent-encoded values. */
   readonly template: string;
   values: string[];
-  /** On the path as it will be sent. */
+  /** Applied to the serialized path. */
   readonly pathEdits: ((path: string) => string)[];
   /** Percent-encoded `name=value`. */
   query: string[];
-  /** Several values of one name are several lines. */
+  /** Several values of one name become several header lines. */
   readonly headers: Map<string, readonly string[]>;
-  /** Undefined: no body; bytes are sent as they are, all else as JSON. */
+  /** Undefined sends no body. Bytes are sent unchanged, any other value as JSON. */
   body: unknown;
-  /** On the body's bytes, last of all. */
+  /** Applied to the serialized body. */
   readonly bodyEdits: ((bytes: Buffer) => Buffer)[];
 }
 
-/** One way in which a request is no longer what its operation declares. Several may meet in one request. */
+/** Breaks one rule of the operation's declaration. A request can have several mutations. */
 export type Mutation = (draft: Draft) => void;
 
-/** A request as it is sent. */
+/** The serialized request. */
 export interface WireRequest {
   readonly method: string;
   readonly path: string;
@@ -48,13 +48,13 @@ export const wireOf = (draft: Draft): WireRequest => {
 const bytesOf = (body: unknown): Buffer =>
   body instanceof Uint8Array ? Buffer.from(body) : Buffer.from(jsonText(body));
 
-/** What an HTTP client may write into a request line: the rest is for the raw requests. */
+/** Node's HTTP client refuses other characters; the raw requests send them. */
 const sendable = (path: string): string =>
   path.replaceAll(/[^\x21-\xff]/gu, (character) => encodeURIComponent(character.toWellFormed()));
 
 const BODY_SHOWN_MAX = 4_000;
 
-/** The request as a command that sends it again. */
+/** A `curl` command that repeats the request. */
 export const curlOf = ({ method, path, headers, body }: WireRequest, baseUrl: string): string => {
   const quote = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
   const lines = headers

@@ -1,9 +1,9 @@
-/** Times at the edges of calendars: of RFC 3339, of JavaScript's `Date`, of Postgres' `timestamptz`. */
+/** Times at the limits of RFC 3339, JavaScript's `Date` and Postgres' `timestamptz`. */
 export const edgeTimes = [
   '0000-01-01T00:00:00Z',
   '0000-02-29T00:00:00Z',
   '0001-01-01T00:00:00Z',
-  // A year before the first.
+  // In UTC this is in the year 0.
   '0001-01-01T00:00:00+14:00',
   '0099-12-31T23:59:59Z',
   '0100-01-01T00:00:00Z',
@@ -18,12 +18,12 @@ export const edgeTimes = [
   '2026-13-01T00:00:00Z',
   '2026-01-00T00:00:00Z',
   '2026-12-31T24:00:00Z',
-  // A leap second that was.
+  // A real leap second.
   '2016-12-31T23:59:60Z',
   '9999-12-31T23:59:60Z',
   '9999-12-31T23:59:59.999Z',
   '9999-12-31T23:59:59.999999999Z',
-  // The year 10000 in UTC.
+  // In UTC this is in the year 10000.
   '9999-12-31T23:59:59-14:00',
   '10000-01-01T00:00:00Z',
   '+010000-01-01T00:00:00Z',
@@ -58,7 +58,7 @@ export const edgeTimes = [
   'epoch',
 ] as const;
 
-/** Numbers at the edges of int4, int8 and double, as JSON writes them. */
+/** Numbers at the limits of int4, int8 and double, as JSON. */
 export const edgeNumbers = [
   '2147483647',
   '2147483648',

@@ -7,30 +7,30 @@ import { mutationOf } from './mutations.ts';
 import { takesBytes, type Operation, type Parameter } from './read-operations.ts';
 import { validMember, validValue, type ValueContext } from './valid-value.ts';
 
-/** Who sends a request: a name, and the header that says so. */
+/** The sender of a request. */
 export interface Credential {
   readonly name: string;
   readonly authorization: string | undefined;
-  /** How often, relative to the others. */
+  /** Relative to the other credentials. */
   readonly weight: number;
-  /** Of a key that has this scope and no other: only what asks for it is expected to succeed. */
+  /** The only scope of the key. Only operations that require it are expected to succeed. */
   readonly scope?: string;
 }
 
-/** A valid request to an operation: what has an id in it refers to something that exists. */
+/** A valid request to an operation. Its ids refer to existing resources. */
 export interface ValidCase {
   readonly operation: Operation;
   readonly credential: Credential;
-  /** Which of the known things the path names; counted from the newest. */
+  /** Index of the known resource that the path names, from the newest. */
   readonly index: number;
   readonly isForeign: boolean;
-  /** Where nothing is known that the path could name. */
+  /** Path values for the case that no resource is known. */
   readonly params: readonly unknown[];
   readonly query: Readonly<Record<string, unknown>>;
-  /** Those that the operation reads besides. */
+  /** The operation's header parameters. */
   readonly headers: Readonly<Record<string, unknown>>;
   readonly idempotencyKey: string | undefined;
-  /** The client's, as a proxy reports it. */
+  /** The client's address, in `X-Forwarded-For`. */
   readonly address: string;
   readonly body: unknown;
 }
@@ -38,7 +38,7 @@ export interface ValidCase {
 export interface FuzzCase {
   readonly valid: ValidCase;
   readonly mutations: readonly Mutation[];
-  /** Its valid form goes first, so that things come and go while they are attacked. */
+  /** Sends the valid form first, so that resources appear and disappear during the attack. */
   readonly sendsValidFirst: boolean;
 }
 
@@ -98,11 +98,11 @@ export const validCase = (
 const validBody = (operation: Operation, context: ValueContext): fc.Arbitrary<unknown> => {
   if (operation.body === undefined) return fc.constant(undefined);
   if (!takesBytes(operation)) return validValue(operation.body.schema, context);
-  // The same each time, for one place by whichever method: others would be refused.
+  // Always the same bytes: one upload address accepts only one content.
   return fc.constantFrom(...(context.isPlain === true ? context.bytes.slice(0, 1) : context.bytes));
 };
 
-/** Every second request comes from here. */
+/** The sender of every second request. */
 export const BUSY_ADDRESS = '192.0.2.1';
 
 const clientAddress: fc.Arbitrary<string> = fc.oneof(
@@ -113,13 +113,13 @@ const clientAddress: fc.Arbitrary<string> = fc.oneof(
 const queryValue = ({ name, required, schema }: Parameter, context: ValueContext): fc.Arbitrary<unknown> =>
   seldomUnless(required, context, validMember(name, schema, context, 0));
 
-/** What no schema says the form of: text that a header may hold. */
+/** Any text that a header may contain, if the schema has no form. */
 const headerValue = ({ name, required }: Parameter, context: ValueContext): fc.Arbitrary<unknown> => {
   const given = context.members[name];
   return seldomUnless(required, context, given === undefined ? headerText : fc.constantFrom(...given));
 };
 
-/** One optional parameter in four. */
+/** Includes an optional parameter in one of four requests. */
 const seldomUnless = (
   isRequired: boolean,
   { isPlain }: ValueContext,
@@ -130,7 +130,7 @@ const seldomUnless = (
   return isPlain === true ? none : fc.oneof({ weight: 3, arbitrary: none }, { weight: 1, arbitrary: value });
 };
 
-/** Mostly none or a new one; a few that come again, with the same request and with others. */
+/** Mostly no key or a new key. Some keys repeat, with the same request and with others. */
 const idempotencyKey = ({ takesIdempotencyKey }: Operation): fc.Arbitrary<string | undefined> =>
   takesIdempotencyKey
     ? fc.oneof(
@@ -140,7 +140,7 @@ const idempotencyKey = ({ takesIdempotencyKey }: Operation): fc.Arbitrary<string
       )
     : fc.constant(undefined);
 
-/** The request as its operation wants it, with today's ids in it. */
+/** The valid request, with its references replaced by known ids. */
 export const draftOf = (valid: ValidCase, known: KnownIds): Draft => {
   const {
     operation,

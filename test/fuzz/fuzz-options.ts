@@ -1,8 +1,8 @@
 import type { FuzzOptions } from './fuzz-run.ts';
 
 /**
- * What the environment says: `FUZZ_SEED`, `FUZZ_REQUESTS`, `FUZZ_RAW`, and `FUZZ_PATH` for one case alone.
- * @param size what holds where it says nothing
+ * Reads `FUZZ_SEED`, `FUZZ_REQUESTS`, `FUZZ_RAW`, and `FUZZ_PATH`, which selects a single case.
+ * @param size the defaults
  */
 export const fuzzOptions = (size: { readonly requests: number; readonly raw: number }): FuzzOptions => ({
   seed: numberOf('FUZZ_SEED') ?? Math.floor(Math.random() * 1_000_000),

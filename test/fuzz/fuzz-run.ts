@@ -13,30 +13,30 @@ import type { GivenMembers, ValueContext } from './valid-value.ts';
 
 export interface Attack {
   readonly target: FuzzTarget;
-  /** The first is the account's own; one may be of another account. */
+  /** The first belongs to the account under test, `foreign` ones to another account. */
   readonly credentials: readonly (Credential & { readonly owner?: 'own' | 'foreign' })[];
-  /** No answer may show them. */
+  /** No answer may contain them. */
   readonly secrets: readonly string[];
-  /** Ids that the run itself needs: nothing may be done to them. */
+  /** Ids that the run depends on. No request may change or delete them. */
   readonly keep: readonly string[];
   readonly members: GivenMembers;
-  /** Bodies of what takes bytes. */
+  /** Bodies for operations that accept bytes. */
   readonly bytes: readonly Uint8Array[];
-  /** Makes known what no answer leads to. */
+  /** Creates resources that no answer mentions. */
   readonly give: (known: KnownIds) => Promise<void>;
-  /** The address whose API keys are refused, where that rule holds: 429 is answered to it and to no other. */
+  /** The address whose API keys are refused. Only this address may receive 429. */
   readonly refused?: string;
-  /** Called between the valid requests and the malformed ones. */
+  /** Runs after the valid requests and before the malformed ones. */
   readonly whenWarm?: () => Promise<void>;
 }
 
 export interface FuzzOptions {
   readonly seed: number;
-  /** Malformed requests; valid ones come on top. */
+  /** The number of malformed requests. Valid requests are additional. */
   readonly requests: number;
-  /** Requests that are bytes on a socket. */
+  /** The number of requests that are written as bytes to a socket. */
   readonly raw: number;
-  /** Only this one case, as an earlier run named it. */
+  /** Runs only this case. An earlier run printed its path. */
   readonly path?: string | undefined;
 }
 
@@ -46,21 +46,24 @@ export interface FuzzReport {
   readonly text: string;
 }
 
-/** Attempts to make a failing case smaller. */
+/** Attempts to shrink a failing case. */
 const SHRINKS_MAX = 300;
-/** Rounds in which every operation is called. */
+/** In each round, every operation is called. */
 const ROUNDS_MIN = 4;
-/** An operation that has not succeeded by then lacks something: some seconds are enough to say so. */
+/** After this many rounds, an operation without a success is reported. All rounds take a few seconds. */
 const ROUNDS_MAX = 40;
-/** Rounds for the account beside: it only has to have things that are not the own one's. */
+/** Rounds of the foreign account. It only needs some resources. */
 const FOREIGN_ROUNDS = 2;
 const REFUSALS_MIN = 5;
-/** What an operation gets besides as long as it has refused less: one without input or credential refuses few things. */
+/**
+ * Additional requests for an operation with few refusals. An operation without input or credentials refuses few
+ * requests.
+ */
 const MORE_MAX = 100;
 const UNAVAILABLE_SHARE_MAX = 0.02;
 const HEAP_GROWTH_BYTES_MAX = 192 * 1024 * 1024;
 
-/** Attacks a service with what its own OpenAPI document suggests, and a seed. */
+/** Attacks a service with requests generated from its OpenAPI document and a seed. */
 export const fuzzRun = async (attack: Attack, options: FuzzOptions): Promise<FuzzReport> => {
   const startedAt = performance.now();
   const document = await readOperations(attack.target.baseUrl);
@@ -76,11 +79,13 @@ export const fuzzRun = async (attack: Attack, options: FuzzOptions): Promise<Fuz
     if (heapAfter - heapBefore > HEAP_GROWTH_BYTES_MAX) {
       failures.push(`the heap grew from ${heapBefore} to ${heapAfter} bytes`);
     }
-    // A single case says nothing of the whole.
+    // These checks need the whole run, not a single case.
     if (options.path === undefined)
       failures.push(...run.tally.shallow(REFUSALS_MIN), ...tooOftenAway(run.tally));
     if (options.path === undefined && attack.refused !== undefined && !run.tally.statuses.has(429))
-      failures.push(`no request from ${attack.refused} was refused for the credentials that failed there`);
+      failures.push(
+        `${attack.refused} sent too many invalid credentials, but no request from it was refused`,
+      );
     const own = attack.credentials[0]?.authorization;
     failures.push(...(await checkReads(attack.target.baseUrl, document, own)));
     const text = describe(options, run, performance.now() - startedAt, heapAfter - heapBefore);
@@ -109,7 +114,7 @@ const describe = (
   return [
     `fuzzed with seed ${seed}: ${sent.malformed} malformed, ${sent.valid} valid and ${sent.raw} raw requests in ` +
       `${Math.round(tookMs / 1_000)} s; slowest answer ${Math.round(slowest.tookMs)} ms (${slowest.what}), ` +
-      `${stalls()} slow ones that were not slow again; heap ${heapGrowth < 0 ? '' : '+'}${Math.round(heapGrowth / 1024)} KiB`,
+      `${stalls()} slow answers that were fast when repeated; heap ${heapGrowth < 0 ? '' : '+'}${Math.round(heapGrowth / 1024)} KiB`,
     statuses.join('  '),
     ...tally.lines(),
   ].join('\n');
@@ -161,8 +166,8 @@ const createRun = (attack: Attack, { operations, resolve }: ApiDocument): Run =>
     stalls: () => judge.stalls,
     warmUp: async (seed) => {
       const failures: string[] = [];
-      // By turns what is required alone, of what was made last, so that the things of a round belong together; and
-      // whatever the schemas allow, of whatever is there.
+      // Rounds alternate. One form has only required members and names the newest resources, so that the resources of a
+      // round belong together. The other form uses everything that the schemas allow and any known resource.
       const forms = [{ ...context, isPlain: true }, context];
       const callers = credentials
         .filter(({ owner }) => owner !== undefined)
@@ -182,7 +187,7 @@ const createRun = (attack: Attack, { operations, resolve }: ApiDocument): Run =>
           for (const [at, call] of (calls[round % calls.length] ?? []).entries()) {
             const [valid] = fc.sample(call, { numRuns: 1, seed: seed + round * operations.length + at });
             if (valid === undefined) continue;
-            // What was made last may be in use, round after round.
+            // Deletions in later rounds use any resource: the newest one may be in use in every round.
             const isAnyDeleted = round >= ROUNDS_MIN && valid.operation.method === 'DELETE';
             const refersTo = isPlain && !isAnyDeleted ? newest : known;
             const { problem } = await sendValid({ ...valid, isForeign }, refersTo);
@@ -233,7 +238,7 @@ const createRun = (attack: Attack, { operations, resolve }: ApiDocument): Run =>
   };
 };
 
-/** What makes things before what asks for them; what takes them away last, and in the other order. */
+/** Creators run before the operations that need their resources. Deletions run last, in reverse order. */
 const makersFirst = (operations: readonly Operation[]): readonly Operation[] => {
   const rank = ['POST', 'PUT', 'GET', 'PATCH'];
   const order = ({ pathParameters, method }: Operation): number =>
@@ -257,7 +262,7 @@ const dataOf = ({ text }: Answer): unknown => {
   }
 };
 
-/** Runs cases until one fails, and makes that one as small as it gets. */
+/** Runs cases until one fails, and shrinks the failing case. */
 const firstFailure = async <Case>(
   cases: fc.Arbitrary<Case>,
   send: (one: Case) => Promise<void>,
@@ -280,8 +285,8 @@ const firstFailure = async <Case>(
   if (!result.failed) return [];
   const error = result.errorInstance;
   return [
-    `seed ${seed}, path ${prefix}${result.counterexamplePath ?? ''}, request ${result.numRuns}, made smaller ` +
+    `seed ${seed}, path ${prefix}${result.counterexamplePath ?? ''}, request ${result.numRuns}, shrunk ` +
       `${result.numShrinks} times: ${error instanceof Error ? error.message : String(error)}\n` +
-      `Again: FUZZ_SEED=${seed} npm run fuzz; only this case: FUZZ_PATH=${prefix}${result.counterexamplePath ?? ''} besides.`,
+      `Repeat: FUZZ_SEED=${seed} npm run fuzz; only this case: add FUZZ_PATH=${prefix}${result.counterexamplePath ?? ''}.`,
   ];
 };

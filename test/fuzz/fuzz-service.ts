@@ -16,7 +16,7 @@ import { fuzzRun, type Attack, type FuzzOptions, type FuzzReport } from './fuzz-
 import { startTarget } from './fuzz-target.ts';
 import { bytes, members, resources } from './given.ts';
 
-/** The whole service in a process of its own, on a database of its own, under attack; then its read models. */
+/** Attacks the whole service in a separate process with its own database, and then checks its read models. */
 export const fuzzService = async (options: FuzzOptions): Promise<FuzzReport> => {
   const database = await createTestDatabase();
   const config = readConfig({ DATABASE_URL: database.url });
@@ -28,16 +28,16 @@ export const fuzzService = async (options: FuzzOptions): Promise<FuzzReport> => 
     LOG_LEVEL: 'error',
     DATABASE_URL: database.url,
     DATA_DIR: dataDir,
-    // It draws names that may be somebody's.
+    // The fuzzer's random host names may be real ones, so the service must not call them.
     AGENT_CHECK_MS: '0',
     ...generousLimits,
     LIMIT_UNVERIFIED: String(specifiedLimits.unverified.requests),
-    // Each request says where it comes from.
+    // Each request sets its client address.
     TRUSTED_PROXIES: '1',
   });
   try {
     const own = await createAccount(installation, 'Fuzzed');
-    const foreign = await createAccount(installation, 'Beside it');
+    const foreign = await createAccount(installation, 'Foreign');
     const sellers = await Promise.all([1, 2, 3].map((id) => createSellerAccount(installation, 'Seller', id)));
     const api = apiOf(target.baseUrl, { Authorization: `Bearer ${own.apiKey}` });
     const issued = async (body: object) => (await api.post<IssuedKey>('/api-keys', body)).body.data;
@@ -91,8 +91,8 @@ export const fuzzService = async (options: FuzzOptions): Promise<FuzzReport> => 
 };
 
 /**
- * From here on half of the requests meet the rule of 30 failures: keys that verified from there within a minute pass,
- * all others get 429.
+ * Causes 30 failed credentials from the busy address. From then on keys that were verified from there within a minute
+ * pass, and all others get 429.
  */
 const failTooOften = async (baseUrl: string, key: string): Promise<void> => {
   const headers = { Authorization: `Bearer ${key}`, 'X-Forwarded-For': BUSY_ADDRESS };
@@ -108,11 +108,11 @@ interface IssuedKey {
   readonly key: string;
 }
 
-/** Of `bx_ID_SECRET`. */
+/** The ID in `bx_ID_SECRET`. */
 const idOf = (key: string): string => key.split('_')[1] ?? '';
 const secretOf = (key: string): string => key.slice(key.indexOf('_', 3) + 1);
 
-/** What an upload that was cut off leaves goes a moment after its connection. */
+/** A cancelled upload removes its files shortly after its connection ends. */
 const strayWhenQuiet = async (strayNow: () => Promise<readonly string[]>): Promise<readonly string[]> => {
   for (let tries = 0; tries < 50 && (await strayNow()).length > 0; tries += 1) await sleep(100);
   return strayNow();

@@ -1,28 +1,28 @@
 import { fork, type ChildProcess } from 'node:child_process';
-import type { ProcessReport, Question, Started } from './report-to-parent.ts';
+import type { ProcessReport, Question, StartMessage } from './report-to-parent.ts';
 import { testProgram } from '../support/bundles.ts';
 
-/** A service under attack, in a process of its own. One that ends is started again with the next question. */
+/** A service under attack, in a separate process. If the process has ended, the next question restarts it. */
 export interface FuzzTarget {
   readonly port: number;
   readonly baseUrl: string;
-  /** Asks how it is. @returns its report; or how it ended, when it has ended since it was last asked */
-  ask(question: Question): Promise<ProcessReport | Ended>;
-  /** The last of what it printed. */
+  /** @returns the process's report, or how it ended */
+  ask(question: Question): Promise<ProcessReport | ProcessEnd>;
+  /** The end of the process's output. */
   output(): string;
   stop(): Promise<void>;
 }
 
-export interface Ended {
+export interface ProcessEnd {
   readonly ended: string;
 }
 
 const OUTPUT_KEPT = 4_000;
 const REPORT_MS_MAX = 30_000;
-/** What a process printed last arrives a moment after its end. */
+/** The last output arrives shortly after the process ends. */
 const OUTPUT_WAIT_MS = 50;
 
-/** @param main the file beside this one that is its entry */
+/** @param main the name of the entry file in this folder */
 export const startTarget = async (
   main: string,
   environment: Readonly<Record<string, string>>,
@@ -58,15 +58,15 @@ const startProcess = async (
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
   const output = tailOf(child);
-  // Not `close`: it does not come when the channel between the two was closed from this side.
-  const ended = new Promise<Ended>((resolve) => {
+  // Not `close`: it is missing if this side closed the channel.
+  const ended = new Promise<ProcessEnd>((resolve) => {
     child.once('exit', (status, signal) => {
       const last = (): void =>
         resolve({ ended: `the process ended (${signal ?? `status ${status}`}):\n${output()}` });
       setTimeout(last, OUTPUT_WAIT_MS);
     });
   });
-  const first = await Promise.race([nextMessage<Started>(child), ended]);
+  const first = await Promise.race([nextMessage<StartMessage>(child), ended]);
   if ('ended' in first) throw new Error(first.ended);
   return {
     port: first.port,
@@ -74,8 +74,8 @@ const startProcess = async (
     ask: async (question) => {
       if (!child.connected) return ended;
       const report = nextMessage<ProcessReport>(child);
-      child.send(question, gone);
-      // A process that is too busy to say how it is counts as gone.
+      child.send(question, ignoreSendError);
+      // A process that is too busy to report counts as ended.
       const timer = setTimeout(() => child.kill('SIGKILL'), REPORT_MS_MAX);
       return Promise.race([report, ended]).finally(() => clearTimeout(timer));
     },
@@ -86,15 +86,15 @@ const startProcess = async (
   };
 };
 
-/** One that has ended says so by `exit`. */
-const gone = (): void => undefined;
+/** A process that has ended reports it by `exit`. */
+const ignoreSendError = (): void => undefined;
 
 const nextMessage = <Message>(child: ChildProcess): Promise<Message> =>
   new Promise((resolve) => {
     child.once('message', (message) => resolve(message as Message));
   });
 
-/** The last lines of what a process prints, on both streams: a failed request's cause is there. */
+/** The end of stdout and stderr: it shows the cause of a failed request. */
 const tailOf = (child: ChildProcess): (() => string) => {
   let text = '';
   const collect = (chunk: Buffer): void => {

@@ -3,20 +3,23 @@ import { PathValue, Reference } from './known-ids.ts';
 import { gif, jpeg, mp4, png, webpExtended, webpLossless, webpLossy } from '../support/sample-media.ts';
 import type { GivenMembers } from './valid-value.ts';
 
-/** A thing that exists before the run, for paths that no answer of the service leads to. */
+/** A resource that is created before the run, because no answer of the service leads to its id. */
 export interface GivenResource {
-  /** The path of one such thing as the document has it, e.g. `/x/{id}/parts/{partId}`; or of an operation that needs others. */
+  /**
+   * The document's path of one such resource, e.g. `/x/{id}/parts/{partId}`, or of an operation that needs a special
+   * one.
+   */
   readonly path: string;
-  /** Makes one. @returns the values of the path's parameters */
+  /** @returns the values of the path's parameters */
   make(api: Api): Promise<readonly string[]>;
 }
 
 /**
- * Needed only where the run finds nothing by itself: it calls every operation with what the schemas say and learns the
- * ids of what came of it (`known-ids.ts`).
+ * Needed only where the run cannot find ids itself: it calls every operation with values from the schemas and learns
+ * the ids in the answers (`known-ids.ts`).
  */
 export const resources: readonly GivenResource[] = [
-  // Archived ones, since only they can be restored, and none is left of what the run archives itself.
+  // Archived advertisers: only they can be restored, and the run restores those that it archived itself.
   ...['One', 'Two'].map((name) => ({
     path: '/api/v2/buyer/advertisers/{id}/restore',
     make: async (api: Api) => {
@@ -25,9 +28,9 @@ export const resources: readonly GivenResource[] = [
       return [String(id)];
     },
   })),
-  // One that can be submitted: what schemas say of creatives seldom is complete.
+  // A creative that can be submitted: values from the schemas alone seldom make it complete.
   { path: '/api/v2/buyer/creatives/{cid}', make: async (api) => [await makeReady(api)] },
-  // Open ones, with variants: whatever the run finds it soon finalizes.
+  // Open sessions with variants: the run soon finalizes the sessions that it knows.
   ...['One', 'Two', 'Three'].map((title) => ({
     path: '/api/v2/buyer/campaigns/{id}/creative-sessions/{sid}/variants/{variantId}/refine',
     make: async (api: Api) => {
@@ -39,7 +42,7 @@ export const resources: readonly GivenResource[] = [
       return [campaign.body.data.id, session, variants[0]?.id ?? ''];
     },
   })),
-  // Several, since the run archives what it finds.
+  // Several, since the run archives reviews.
   ...[1, 2, 3, 1, 2, 3].map((seller) => ({
     path: '/api/v2/buyer/creatives/{cid}/sellers/{sellerId}/review',
     make: async (api: Api) => {
@@ -50,7 +53,7 @@ export const resources: readonly GivenResource[] = [
   })),
 ];
 
-/** A complete creative below a sandbox advertiser. */
+/** @returns the id of a complete creative of a sandbox advertiser */
 const makeReady = async (api: Api): Promise<string> => {
   const made = async (path: string, body: object): Promise<string | number> =>
     (await api.post<{ id: string | number }>(path, body)).body.data.id;
@@ -59,41 +62,41 @@ const makeReady = async (api: Api): Promise<string> => {
   return String(await made(`/advertisers/${advertiserId}/creatives/create`, tag));
 };
 
-/** Members and parameters whose rule is more than their schema. */
+/** Values for members and parameters whose rule is stricter than their schema. */
 export const members: GivenMembers = {
   preferredTimezone: ['Europe/Berlin', 'America/Argentina/Buenos_Aires', 'UTC'],
   brand: ['acme.com', 'https://www.acme.com/shop?x=1'],
   brandDomain: ['acme.com'],
-  // Of a sync: the advertiser that its path names.
+  // In a sync, the account is the advertiser in the path.
   account_id: [new PathValue(0)],
-  // Of an agent: nobody calls it while the service is fuzzed by itself, but its form is looked at.
+  // An agent's address. The fuzzed service never calls it, but validates its form.
   url: ['https://agent.example.com/mcp'],
-  // Called like its advertiser: so there is one of that name only, and it is known wherever a path names the advertiser.
+  // The event source has the same key as its advertiser. So it is unique, and every path that names the advertiser
+  // leads to it.
   event_source_id: [new PathValue(0)],
-  // Within the days that are accepted: or nothing behind it is looked at.
+  // Within the accepted days: other times are refused before any later check.
   eventTime: [new Date(Date.now() - 3_600_000).toISOString()],
-  // Of an upload: what some of the bytes below are taken as, and, twice as often, what all of them are.
+  // For an upload: types of some of the bytes below. The type that fits all of them appears twice.
   mimeType: ['image/png', 'text/plain', 'application/octet-stream', 'application/octet-stream'],
   range: ['bytes=0-3', 'bytes=-4', 'bytes=4-', 'bytes=999999-', 'bytes=0-1,3-4'],
-  // Of an engine: one that the sandbox takes.
+  // An API key that the sandbox engine accepts.
   apiKey: ['sbx_fuzzed', 'sbx_accounts-60_fuzzed'],
-  // What ends a session: every other time only, so that some are left whose variants can be refined.
+  // The variant that ends a session. Half of the values end none, so that some sessions keep variants to refine.
   variantId: [new Reference('variantId', 0, false, 'var_none', false), 'var_none'],
   resourceType: ['EVENT_SOURCE'],
   resourceId: [new PathValue(0)],
-  // Resources that the run has just created; 4: a campaign after execute, pause and reactivate.
+  // For newly created resources. 4 is the revision of a campaign after execute, pause and reactivate.
   expectedRevision: [1, 2, 4],
-  // Points in the history of a thing.
-  // Lists take a time only.
+  // Points in the history of a resource. Lists accept only a time.
   asOf: ['2100-01-01T00:00:00Z', '1'],
   from: ['0', '1', '2020-01-01T00:00:00Z'],
   to: ['1', '2100-01-01T00:00:00Z'],
-  // Those that come with the program.
+  // The built-in sellers.
   sellerIds: [[1], [2, 3]],
   adcpAgentIds: [[new Reference('adcpAgentId', 0, false, 'agt_none', false)]],
 };
 
-/** Bodies of what takes bytes: of each form that is looked into, so that what is malformed of it is, too. */
+/** Upload bodies of each format that the service inspects. Mutations make malformed files of them. */
 export const bytes: readonly Uint8Array[] = [
   png(300, 250),
   gif(300, 250),

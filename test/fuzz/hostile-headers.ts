@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { Mutation } from './draft.ts';
 
-/** Headers in every odd form that an HTTP client can send. */
+/** Malformed and unusual headers that an HTTP client can send. */
 
 const several = (
   name: string,
@@ -9,7 +9,7 @@ const several = (
 ): fc.Arbitrary<readonly [string, readonly string[]]> =>
   fc.constantFrom(...forms).map((values) => [name, values] as const);
 
-/** RFC 9110, 5.5: what a field value may hold. */
+/** RFC 9110, 5.5: characters of a field value. */
 export const headerText = fc.string({
   unit: fc
     .integer({ min: 0x20, max: 0xff })

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { edgeNumbers, edgeTimes } from './edge-values.ts';
 import { RawJson } from './json-text.ts';
 
-/** Names that have broken programs before: of prototypes, of members that only the service may set. */
+/** Names that have broken other programs: prototype members, and members that only the service may set. */
 export const hostileNames = [
   '__proto__',
   'constructor',
@@ -134,7 +134,7 @@ const containers: readonly unknown[] = [
   Array.from({ length: 1_001 }, (_, at) => at),
 ];
 
-/** Tens of thousands of bytes each: rarely. */
+/** Rarely used: each has tens of thousands of bytes. */
 const heavy: readonly unknown[] = [
   ...deep(6_000),
   ...deep(100_000),
@@ -143,7 +143,7 @@ const heavy: readonly unknown[] = [
   'a'.repeat(1_048_577),
 ];
 
-/** Anything that no schema expects where it stands. */
+/** Values that no schema expects. */
 export const hostileValue: fc.Arbitrary<unknown> = fc.oneof(
   { weight: 20, arbitrary: fc.constantFrom<unknown>(null, true, false, undefined) },
   { weight: 40, arbitrary: hostileText },
@@ -157,7 +157,7 @@ export const hostileValue: fc.Arbitrary<unknown> = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom(...heavy) },
 );
 
-/** What may stand in a path or a query where a value is expected: percent-encoded, or broken at that. */
+/** Values for a path or query: percent-encoded, or with broken encoding. */
 export const hostileUrlText: fc.Arbitrary<string> = fc.oneof(
   {
     weight: 4,

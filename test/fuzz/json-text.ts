@@ -1,4 +1,4 @@
-/** A piece of a body that `JSON.stringify` cannot write: `1e309`, `-0`, ten thousand brackets. */
+/** JSON text that `JSON.stringify` cannot write: `1e309`, `-0`, ten thousand brackets. */
 export class RawJson {
   readonly text: string;
   constructor(text: string) {
@@ -6,11 +6,11 @@ export class RawJson {
   }
 }
 
-/** True for what has no members that a request could be changed in: bytes are sent as they are. */
+/** True for values without members to mutate. Bytes are sent unchanged. */
 export const isLeaf = (value: unknown): boolean =>
   typeof value !== 'object' || value === null || value instanceof RawJson || value instanceof Uint8Array;
 
-/** A value as JSON; a member whose value is undefined is left out. */
+/** A value as JSON, without members whose value is undefined. */
 export const jsonText = (value: unknown): string => {
   if (value instanceof RawJson) return value.text;
   if (Array.isArray(value)) return `[${value.map(jsonText).join(',')}]`;

@@ -11,7 +11,7 @@ import { createSender, type Answer, type SendRequest } from './send-request.ts';
 import type { Tally } from './tally.ts';
 
 const ANSWER_MS_MAX = 2_000;
-/** A slow answer counts when each of this many is slow, sent alone. */
+/** A slow request is repeated alone this many times. It counts only if every answer is slow. */
 const SLOW_TRIES = 5;
 const SLOW_PAUSE_MS = 500;
 
@@ -31,15 +31,15 @@ export interface Judge {
   close(): void;
 }
 
-interface JudgedBy {
+interface JudgeOptions {
   readonly target: FuzzTarget;
   readonly secrets: readonly string[];
   readonly refused?: string;
 }
 
-/** Sends requests, and says of each what is wrong with its answer, or with the service after it. */
+/** Sends requests, and reports the problems of each answer and of the service after it. */
 export const createJudge = (
-  { target, secrets, refused }: JudgedBy,
+  { target, secrets, refused }: JudgeOptions,
   operations: readonly Operation[],
   tally: Tally,
 ): Judge => {
@@ -112,7 +112,7 @@ export const createJudge = (
   };
 };
 
-/** Behind the answers that were asked for, only the refusal of what could not be read may come. */
+/** After the answers to the requests, only one refusal of unreadable bytes may follow. */
 const rawProblems = (
   rules: AnswerRules,
   { valid: { operation } }: RawCase,
@@ -124,10 +124,10 @@ const rawProblems = (
   ),
   ...answers
     .slice(requests)
-    .flatMap(({ status }) => (status >= 400 ? [] : [`an answer too many: ${status}`])),
+    .flatMap(({ status }) => (status >= 400 ? [] : [`unexpected additional answer: ${status}`])),
 ];
 
-/** Where a request says that it comes from. */
+/** The client address in a request. */
 const addressOf = ({ headers }: WireRequest): string | undefined =>
   headers.find(([name]) => name === 'X-Forwarded-For')?.[1].join();
 
@@ -136,7 +136,7 @@ const timeOf = async (send: SendRequest, wire: WireRequest, port: number): Promi
   return 'failure' in answer ? Infinity : answer.tookMs;
 };
 
-/** Tells a slow request from a machine that had no time: what is slow once is sent again, alone, a few times. */
+/** Repeats a slow request, alone, to distinguish it from a busy machine. */
 const createSlowness = () => {
   let stalls = 0;
   return {
@@ -151,7 +151,7 @@ const createSlowness = () => {
           return [];
         }
       }
-      return [`slower than ${ANSWER_MS_MAX} ms, ${SLOW_TRIES + 1} times in a row`];
+      return [`slower than ${ANSWER_MS_MAX} ms, ${SLOW_TRIES + 1} times in succession`];
     },
   };
 };

@@ -1,12 +1,12 @@
 import { parameterNamesOf, type Operation, type Schema } from './read-operations.ts';
 
-/** An id that is filled in when the request is sent, of something that was made before. */
+/** A placeholder for the id of an existing resource, filled in when the request is sent. */
 export class Reference {
   readonly name: string;
-  /** Which of the known ones; counted from the newest. */
+  /** Index of the known id, from the newest. */
   readonly index: number;
   readonly isForeign: boolean;
-  /** Sent as long as there is none of that name. */
+  /** Sent if no id is known for the name. */
   readonly otherwise: unknown;
   readonly isNumber: boolean;
 
@@ -21,9 +21,9 @@ export class Reference {
 
 type Owner = 'own' | 'foreign';
 
-/** The value of one of the path's own parameters, again in the body. */
+/** A placeholder in the body for a value of the path's parameters. */
 export class PathValue {
-  /** Counted from 0. */
+  /** From 0. */
   readonly position: number;
 
   constructor(position: number) {
@@ -31,29 +31,31 @@ export class PathValue {
   }
 }
 
-/** Of each name, the newest few are enough: what was made long ago may be used up. */
-const KEPT = 6;
+/** The newest ids of each name suffice: older resources may be used up. */
+const IDS_PER_NAME_MAX = 6;
 
 /**
- * Ids of things that really exist, learnt from the answers: what a collection's answers list below `data`, by the
- * path of one of them; what one of them lists of its parts; whatever stands in a member that is named like a parameter; and addresses of this service,
- * with the query that they have (a token, say). So a route that is new finds the things that it refers to, wherever
- * its document names them consistently.
+ * Ids of existing resources, learnt from the answers:
+ * - ids in the `data` of a collection's answers, by the path of one item;
+ * - ids in the lists of a resource's parts;
+ * - values of members that are named like a parameter;
+ * - addresses of this service with their query (a token, for example).
+ * So a new route finds the resources that it refers to if its document names them consistently.
  */
 export interface KnownIds {
-  /** Learns from a success. @param values what the path's parameters were @param sent the request's body */
+  /** Learns from a success. @param values the path's parameter values @param sent the request's body */
   learn(owner: Owner, operation: Operation, values: readonly string[], data: unknown, sent: unknown): void;
-  /** Values for all parameters of a path: of one thing, and of those that it belongs to. */
+  /** Values for all parameters of a path: one resource and its parents. */
   pathValues(path: string, index: number, isForeign: boolean): readonly string[];
-  /** What the query of a path's address was, where an answer had one; otherwise empty. */
+  /** The query of an address in an answer; empty if no answer had the path. */
   queryOf(path: string, values: readonly string[]): Readonly<Record<string, string>>;
-  /** What a reference stands for. */
+  /** The value of a reference. */
   resolve(reference: Reference): unknown;
-  /** Says that there is a thing of that path, made by other means. */
+  /** Adds a resource that was created by other means. */
   give(path: string, values: readonly string[]): void;
 }
 
-/** @param keep ids that the run itself depends on: never offered, so that nothing revokes or deletes them */
+/** @param keep ids that the run depends on. They are never used, so that no request revokes or deletes them. */
 export const createKnownIds = (operations: readonly Operation[], keep: ReadonlySet<string>): KnownIds => {
   const names = new Set(
     operations.flatMap(({ path }) => parameterNamesOf(path)).filter((name) => name !== 'id'),
@@ -69,7 +71,7 @@ export const createKnownIds = (operations: readonly Operation[], keep: ReadonlyS
     if (values.some((value) => keep.has(value))) return;
     const list = known[owner].get(name) ?? [];
     const others = list.filter((other) => other.join('/') !== values.join('/'));
-    known[owner].set(name, [values, ...others].slice(0, KEPT));
+    known[owner].set(name, [values, ...others].slice(0, IDS_PER_NAME_MAX));
   };
   const addItem = (owner: Owner, template: string, values: string[]): void => {
     add(owner, template, values);
@@ -96,7 +98,7 @@ export const createKnownIds = (operations: readonly Operation[], keep: ReadonlyS
     }
   };
 
-  /** What a thing lists in a member is what its path has below that name. */
+  /** A list in a member contains the parts that the path has under that name. */
   const learnParts = (owner: Owner, item: string, values: readonly string[], thing: unknown): void => {
     if (typeof thing !== 'object' || thing === null) return;
     for (const [member, list] of Object.entries(thing)) {
@@ -117,7 +119,7 @@ export const createKnownIds = (operations: readonly Operation[], keep: ReadonlyS
         if (name === undefined) continue;
         const put = name === 'id' ? undefined : ownMember(sent, name);
         const found = isId(put) ? [String(put)] : idsIn(data, name);
-        // Lists begin with the newest.
+        // Lists start with the newest item.
         for (const id of found.toReversed()) addItem(owner, item, [...values, id]);
         for (const thing of [data].flat().toReversed()) {
           const id = ownMember(thing, name) ?? ownMember(thing, 'id');
@@ -131,13 +133,13 @@ export const createKnownIds = (operations: readonly Operation[], keep: ReadonlyS
     },
     pathValues: (path, index, isForeign) => {
       const owner = isForeign ? 'foreign' : 'own';
-      // What was given for this very path first: most things are not in the state that it needs.
+      // Prefers resources given for exactly this path: most resources are not in the state that it needs.
       const found =
         known[owner].get(templateOf(path)) ?? known[owner].get(templateOf(upToLastParameter(path)));
       if (found !== undefined) return found[index % found.length] ?? [];
       const thing = `${singularOf(templateOf(upToLastParameter(path)))}Id`;
       return parameterNamesOf(path).flatMap((name, at, { length }) => {
-        // First what the path calls the thing: a member named `key` may be anything.
+        // Prefers the name in the path: a member named `key` may have other meanings.
         const named = at === length - 1 ? known[owner].get(`member ${thing}`) : undefined;
         const values = named ?? known[owner].get(`member ${name}`) ?? [];
         return values[index % Math.max(1, values.length)] ?? [];
@@ -154,15 +156,15 @@ export const createKnownIds = (operations: readonly Operation[], keep: ReadonlyS
   };
 };
 
-/** `/things/{id}/parts/{partId}` as `/things/{}/parts/{}`: operations name one parameter differently. */
+/** `/things/{id}/parts/{partId}` as `/things/{}/parts/{}`: operations use different names for one parameter. */
 const templateOf = (path: string): string => path.replaceAll(/\{\w+\}/g, '{}');
 
 const nameOf = (template: string, values: readonly string[]): string => `${template} ${values.join('/')}`;
 
-/** Of `/things/{}/parts/create`: the collection that something is made in. */
+/** The collection of `/things/{}/parts/create`. */
 const withoutAction = (template: string): string => template.replace(/\/[a-z-]+$/, '');
 
-/** What a request puts into a collection by its id, e.g. `campaignId` below `/creatives/{}/campaigns`. */
+/** The id in a request that adds a resource to a collection, e.g. `campaignId` below `/creatives/{}/campaigns`. */
 const ownMember = (sent: unknown, name: string): unknown =>
   typeof sent === 'object' && sent !== null ? (sent as Readonly<Record<string, unknown>>)[name] : undefined;
 
@@ -170,7 +172,7 @@ const upToLastParameter = (path: string): string => path.slice(0, path.lastIndex
 
 const lastName = (path: string): string => parameterNamesOf(path).at(-1) ?? 'id';
 
-/** Of `/audiences/{}`: `audience`; of `/event-sources/{}`: `eventSource`. */
+/** `audience` for `/audiences/{}`, `eventSource` for `/event-sources/{}`. */
 const singularOf = (template: string): string =>
   camelCase((template.split('/').at(-2) ?? '').replace(/s$/, ''));
 
@@ -181,7 +183,10 @@ const camelCase = (text: string): string =>
 const isId = (value: unknown): value is string | number =>
   (typeof value === 'string' && value !== '' && value.length <= 255) || Number.isSafeInteger(value);
 
-/** The same, where everything refers to what the account made last: so things of one round belong together. */
+/**
+ * The same ids, but each reference is to the account's newest resource, so that the resources of a round belong
+ * together.
+ */
 export const newestOf = (known: KnownIds, isForeign: boolean): KnownIds => ({
   ...known,
   pathValues: (path) => known.pathValues(path, 0, isForeign),
@@ -189,7 +194,7 @@ export const newestOf = (known: KnownIds, isForeign: boolean): KnownIds => ({
     known.resolve(new Reference(name, 0, isForeign, otherwise, isNumber)),
 });
 
-/** The ids of what an answer is about: of its one object, or of each in its one list. */
+/** The ids of an answer's object, or of each item in its list. */
 export const idsIn = (data: unknown, name: string): readonly string[] => {
   if (typeof data !== 'object' || data === null) return [];
   if (Array.isArray(data)) return data.flatMap((item: unknown) => idsIn(item, name));
@@ -199,6 +204,6 @@ export const idsIn = (data: unknown, name: string): readonly string[] => {
   return Object.values(members).flatMap((member) => (Array.isArray(member) ? idsIn(member, name) : []));
 };
 
-/** True for a member that names another thing, and has a form that an id can have. */
+/** True for a member that refers to another resource by an id. */
 export const isReferenceMember = (name: string, { type }: Schema): boolean =>
   /(?:Id|_id|Uid|Key)$/.test(name) && (type === 'string' || type === 'integer');

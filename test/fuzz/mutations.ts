@@ -7,7 +7,7 @@ import { hostileNames, hostileUrlText, hostileValue } from './hostile-values.ts'
 import { RawJson, isLeaf, jsonText } from './json-text.ts';
 import type { ApiDocument, Operation } from './read-operations.ts';
 
-type Weighted = { readonly weight: number; readonly arbitrary: fc.Arbitrary<Mutation> };
+type WeightedMutation = { readonly weight: number; readonly arbitrary: fc.Arbitrary<Mutation> };
 
 export const mutationOf = (operation: Operation, resolve: ApiDocument['resolve']): fc.Arbitrary<Mutation> =>
   fc.oneof(
@@ -19,11 +19,11 @@ export const mutationOf = (operation: Operation, resolve: ApiDocument['resolve']
     { weight: 4, arbitrary: hostileHeader },
   );
 
-const bodyMutations = ({ body }: Operation, resolve: ApiDocument['resolve']): readonly Weighted[] => {
-  // What takes no body is sent one now and then.
+const bodyMutations = ({ body }: Operation, resolve: ApiDocument['resolve']): readonly WeightedMutation[] => {
+  // Operations without a body rarely receive one.
   if (body === undefined) return [{ weight: 1, arbitrary: anyBody }];
   const { schema } = body;
-  const placed = (weight: number, values: readonly Boundary[]): readonly Weighted[] => {
+  const placed = (weight: number, values: readonly Boundary[]): readonly WeightedMutation[] => {
     if (values.length === 0) return [];
     const place =
       (one: Boundary): Mutation =>
@@ -52,14 +52,14 @@ const anyBody = hostileValue.map((value): Mutation => (draft) => {
 
 type Holder = Record<string, unknown>;
 
-/** Every place in a body: what holds it, and by which key. */
+/** Each member or item in a body, as its holder and its key. */
 const placesIn = (value: unknown): readonly (readonly [Holder, string])[] => {
   if (isLeaf(value)) return [];
   const holder = value as Holder;
   return Object.keys(holder).flatMap((key) => [[holder, key] as const, ...placesIn(holder[key])]);
 };
 
-/** Bodies are copied first: generated values are shared between runs. */
+/** Copies the body first: runs share generated values. */
 const inPlace =
   (at: number, change: (holder: Holder, key: string) => void): Mutation =>
   (draft) => {
@@ -76,7 +76,7 @@ const copy = (value: unknown): unknown => {
   return Object.fromEntries(Object.entries(value as object).map(([name, member]) => [name, copy(member)]));
 };
 
-/** An own member, also where the name is that of the prototype. */
+/** Defines an own member, also if the prototype has one of that name. */
 const define = (holder: object, name: string, value: unknown): void => {
   Object.defineProperty(holder, name, { value, enumerable: true, configurable: true, writable: true });
 };
@@ -113,7 +113,7 @@ const wrapped = fc.tuple(place, fc.constantFrom('array', 'object', 'text', 'twic
       text,
       twice: new RawJson(`${text},${JSON.stringify(key)}:${text}`),
     };
-    // Twice the same member is JSON only inside an object.
+    // Only an object can contain the same member twice.
     define(
       holder,
       key,
@@ -131,7 +131,7 @@ const edit =
 const bytesOf = (...parts: readonly (string | readonly number[] | Buffer)[]): Buffer =>
   Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.from(part))));
 
-/** No JSON any more, or not in UTF-8, or not alone. */
+/** Bytes that are not JSON, not UTF-8, or have additional bytes. */
 const brokenBytes: fc.Arbitrary<Mutation> = fc.oneof(
   fc.nat(1_000).map((at) => edit((bytes) => bytes.subarray(0, at % Math.max(1, bytes.length)))),
   fc.tuple(fc.nat(1_000), fc.nat(255)).map(([at, byte]) =>
@@ -176,7 +176,7 @@ const brokenBytes: fc.Arbitrary<Mutation> = fc.oneof(
   fc.constant(edit((bytes) => gzipSync(bytes))),
 );
 
-const queryMutations = ({ queryParameters }: Operation): readonly Weighted[] => {
+const queryMutations = ({ queryParameters }: Operation): readonly WeightedMutation[] => {
   const foreign = fc.constantFrom(
     '__proto__[polluted]=1',
     'constructor.prototype.polluted=1',

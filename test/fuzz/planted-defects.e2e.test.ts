@@ -5,7 +5,7 @@ import { startTarget } from './fuzz-target.ts';
 import { plantedDefects } from './planted-defects.ts';
 import { sampleDefects } from '../faults/kit/sample-defects.ts';
 
-/** The fuzzer can fail: it finds each of these, and finds nothing where nothing is. */
+/** Proves that the fuzzer can fail: it finds each planted defect, and nothing without one. */
 
 const { seed } = fuzzOptions({ requests: 0, raw: 0 });
 
@@ -15,7 +15,7 @@ const fuzzCareless = async (defect: string, requests: number): Promise<FuzzRepor
     return await fuzzRun(
       {
         target,
-        credentials: [{ name: 'anybody', authorization: undefined, weight: 1, owner: 'own' }],
+        credentials: [{ name: 'anonymous', authorization: undefined, weight: 1, owner: 'own' }],
         secrets: [],
         keep: [],
         members: {},
@@ -43,7 +43,7 @@ describe('planted defects', () => {
     120_000,
   );
 
-  it('none: nothing is found', async () => {
+  it('finds nothing without a defect', async () => {
     expect((await fuzzCareless('none', 800)).failures.join('\n\n')).toBe('');
   }, 120_000);
 });

@@ -1,4 +1,4 @@
-/** What the careless service can be careless with, and what the fuzzer must say of it. */
+/** The defects of the careless service, and the finding that each must cause. */
 export const plantedDefects = {
   nul: /status 500/,
   deep: /status 500/,

@@ -11,9 +11,9 @@ const watched: Readonly<Record<string, object>> = {
 };
 
 /**
- * Watches this process' prototypes from now on.
- * @returns a function that names what has been added or replaced since, and removes what was added, so that the next
- *   request is judged by itself
+ * Watches the prototypes of this process.
+ * @returns a function that lists changes since its last call and removes added members, so that each request is judged
+ * alone
  */
 export const watchPrototypes = (): (() => readonly string[]) => {
   const before = Object.entries(watched).map(

@@ -6,13 +6,13 @@ import type { Operation } from './read-operations.ts';
 import type { ValueContext } from './valid-value.ts';
 
 /**
- * What no HTTP client sends: requests as bytes, made of a valid one by edits that are drawn from the seed. The known
- * tricks stand one by one in `test/integration/http-wire.e2e.test.ts`; here they meet each other, and chance.
+ * Requests that no HTTP client sends: the bytes of a valid request, with random edits.
+ * `test/integration/http-wire.e2e.test.ts` tests known tricks one by one; here they are combined.
  */
 export interface RawCase {
   readonly valid: ValidCase;
   readonly edits: readonly RawEdit[];
-  /** Where the bytes are cut into writes of their own. */
+  /** Offsets at which the bytes are divided into separate writes. */
   readonly cuts: readonly number[];
 }
 
@@ -20,16 +20,16 @@ interface RawDraft {
   startLine: string;
   lines: string[];
   body: Buffer;
-  /** What stands around it all. */
+  /** Bytes before and after the request. */
   before: Buffer;
   after: Buffer;
   lineEnd: string;
-  /** On the whole, last of all. */
+  /** Applied to the complete bytes. */
   readonly byteEdits: ((bytes: Buffer) => Buffer)[];
 }
 
 export interface RawEdit {
-  /** The request stays one that a server must answer. */
+  /** True if a server must still answer the request. */
   readonly isHarmless: boolean;
   apply(draft: RawDraft): void;
 }
@@ -50,7 +50,7 @@ export const rawCase = (
 
 export interface RawRequest {
   readonly writes: readonly Buffer[];
-  /** Whole requests in it, as far as it is one. */
+  /** The number of complete requests. */
   readonly requests: number;
   readonly mustBeAnswered: boolean;
 }
@@ -84,7 +84,7 @@ export const rawRequestOf = ({ valid, edits, cuts }: RawCase, known: KnownIds): 
   };
 };
 
-/** A body in chunks of the sizes given, over and over. */
+/** A chunked body. The chunk sizes repeat. */
 const chunked = (body: Buffer, sizes: readonly number[], extension: string): Buffer => {
   const parts: Buffer[] = [];
   for (let at = 0, turn = 0; at < body.length; turn++) {
@@ -140,7 +140,7 @@ const inserted = (piece: Buffer): fc.Arbitrary<RawEdit> =>
 const lineAdded = (line: string): RawEdit => harmful((draft) => draft.lines.push(line));
 
 const harmfulEdit: fc.Arbitrary<RawEdit> = fc.oneof(
-  // Bytes lost, changed, or too many.
+  // Lost, changed or additional bytes.
   bytesAt((bytes, at) => bytes.subarray(0, at)),
   bytesAt((bytes, at) => Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + 1)])),
   fc
@@ -152,7 +152,7 @@ const harmfulEdit: fc.Arbitrary<RawEdit> = fc.oneof(
   fc
     .constantFrom('\r\n', '\n', '\r', '\r\n\r\n', '\0', ' ', '\t', ':', '\x80')
     .chain((piece) => inserted(Buffer.from(piece, 'latin1'))),
-  // The lines.
+  // Malformed lines.
   fc
     .constantFrom('\n', '\r', '\r\r\n', '\n\r', '\r\n ')
     .map((end) => harmful((draft) => (draft.lineEnd = end))),
@@ -208,7 +208,7 @@ const harmfulEdit: fc.Arbitrary<RawEdit> = fc.oneof(
     .map((at) =>
       harmful((draft) => draft.lines.push(draft.lines[at % Math.max(1, draft.lines.length)] ?? '')),
     ),
-  // The length of the body.
+  // A wrong length.
   fc
     .constantFrom('0', '-1', '+1', '1', '5, 5', '0x5', '1e2', '18446744073709551616', '', ' ')
     .map((length) =>
@@ -241,7 +241,7 @@ const harmfulEdit: fc.Arbitrary<RawEdit> = fc.oneof(
         draft.body = Buffer.from(body, 'latin1');
       }),
     ),
-  // More than one.
+  // More than one request.
   fc.constant(harmful((draft) => (draft.after = another))),
   fc.constant(harmful((draft) => (draft.before = another))),
   fc

@@ -1,4 +1,4 @@
-/** The part of JSON Schema (draft 2020-12) that OpenAPI documents of services like this one are made of. */
+/** The subset of JSON Schema (draft 2020-12) that OpenAPI documents like this service's use. */
 export interface Schema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
@@ -34,26 +34,26 @@ export interface Parameter {
 export interface Operation {
   readonly operationId: string;
   readonly method: string;
-  /** As the document has it, e.g. `/things/{id}`. */
+  /** The document's path, e.g. `/things/{id}`. */
   readonly path: string;
-  /** In the order of the path. */
+  /** In path order. */
   readonly pathParameters: readonly Parameter[];
   readonly queryParameters: readonly Parameter[];
   /** Without the idempotency key. */
   readonly headerParameters: readonly Parameter[];
   readonly takesIdempotencyKey: boolean;
-  /** Any of them is enough for a key; none where there is no key. */
+  /** Any of these scopes suffices for a key. Empty if the operation needs no key. */
   readonly scopes: readonly string[];
   readonly body?: { readonly mediaType: string; readonly required: boolean; readonly schema: Schema };
-  /** The statuses that it declares; all others are refusals in the envelope. */
+  /** The declared statuses. All others are errors in the envelope. */
   readonly statuses: readonly number[];
-  /** False for the few JSON answers that are not in the envelope, and for those that are no JSON. */
+  /** False for the few answers without the envelope and for those that are not JSON. */
   readonly isEnveloped: boolean;
 }
 
 export interface ApiDocument {
   readonly operations: readonly Operation[];
-  /** Follows references; what is none stays as it is. */
+  /** Follows references. A schema without a reference is returned as it is. */
   resolve(schema: Schema): Schema;
 }
 
@@ -74,7 +74,7 @@ interface Media {
 
 const methods = ['get', 'post', 'put', 'patch', 'delete'];
 
-/** What a service says of itself at `/openapi.json`. */
+/** Reads a service's `/openapi.json`. */
 export const readOperations = async (baseUrl: string): Promise<ApiDocument> => {
   const document = (await (await fetch(`${baseUrl}/openapi.json`)).json()) as {
     paths: Record<string, Record<string, RawOperation>>;
@@ -133,10 +133,10 @@ const readOperation = (
 
 const isIdempotencyKey = (name: string): boolean => name.toLowerCase() === 'idempotency-key';
 
-/** True for a body that is bytes and no JSON. */
+/** True if the body is bytes instead of JSON. */
 export const takesBytes = ({ body }: Operation): boolean => body?.mediaType === 'application/octet-stream';
 
-/** The names in a path, in its order. */
+/** The parameter names of a path, in order. */
 export const parameterNamesOf = (path: string): readonly string[] =>
   [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
 

@@ -1,29 +1,29 @@
 import { watchPrototypes } from './prototype-watch.ts';
 
-/** What a process under attack says of itself when asked. */
+/** The report of a process under attack. */
 export interface ProcessReport {
-  /** Members of prototypes that have appeared or changed since it was last asked. */
+  /** Members of prototypes that changed since the last report. */
   readonly polluted: readonly string[];
-  /** Answers since then that do not fit their declarations. */
+  /** Answers since the last report that differ from their declarations. */
   readonly problems: readonly string[];
-  /** Heap in use after a collection; only when asked for. */
+  /** Heap in use after a garbage collection. Only for the question `heap`. */
   readonly heapBytes: number | undefined;
 }
 
-export interface Started {
+export interface StartMessage {
   readonly port: number;
 }
 
-/** `heap` wants the memory measured, which takes a collection. */
+/** `heap` measures the memory, which needs a garbage collection. */
 export type Question = 'report' | 'heap';
 
 /**
- * Tells the process that started this one where it listens, and answers its questions. Ends when it does.
- * @param takeProblems hands over what has been found wrong since the last call
+ * Sends the port to the parent process and answers its questions. Ends with the parent.
+ * @param takeProblems returns the problems found since its last call
  */
 export const reportToParent = (port: number, takeProblems: () => readonly string[]): void => {
   const pollution = watchPrototypes();
-  const tell = (message: Started | ProcessReport): void => {
+  const tell = (message: StartMessage | ProcessReport): void => {
     process.send?.(message);
   };
   process.on('message', (question: Question) => {

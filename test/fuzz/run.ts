@@ -2,7 +2,7 @@ import { startTestPostgres } from '../support/test-postgres.ts';
 import { fuzzOptions } from './fuzz-options.ts';
 import { fuzzService } from './fuzz-service.ts';
 
-/** `npm run fuzz`: the long form (docs/design/fuzzing.md); exit status 1 when anything is wrong. */
+/** `npm run fuzz`, the long form (docs/design/fuzzing.md). Exits with status 1 if it finds a problem. */
 const options = fuzzOptions({ requests: 20_000, raw: 200 });
 const given = process.env['DATABASE_URL'] ?? '';
 const postgres = given === '' ? await startTestPostgres() : undefined;

@@ -5,20 +5,20 @@ import type { RawRequest } from './raw-requests.ts';
 
 export interface RawOutcome {
   readonly answers: readonly RawAnswer[];
-  /** From the last byte sent, or from this side's end of the connection, to the first answer; ms. */
+  /** Milliseconds from the last byte sent, or from the end of this side, to the first answer. */
   readonly tookMs: number;
-  /** What is wrong with the bytes that came back, if anything. */
+  /** The problem of the received bytes. */
   readonly failure: string | undefined;
 }
 
-/** Between two writes: long enough that they arrive apart. */
+/** Pause between two writes, long enough that they arrive separately. */
 const BETWEEN_WRITES_MS = 2;
-/** A request that may lack its end gets no answer before this side ends. */
-const PATIENCE_MS = 100;
+/** An incomplete request gets no answer before this side ends, so this waits only briefly. */
+const INCOMPLETE_WAIT_MS = 100;
 const SILENCE_MS = 30;
 const WAIT_MS_MAX = 10_000;
 
-/** Writes a request piece by piece to a connection of its own, ends its side, and takes what comes back. */
+/** Writes a request piece by piece to its own connection, ends this side, and reads the answers. */
 export const sendRaw = async ({ writes, mustBeAnswered }: RawRequest, port: number): Promise<RawOutcome> => {
   const socket = connect(port, '127.0.0.1');
   socket.setNoDelay(true);
@@ -32,7 +32,7 @@ export const sendRaw = async ({ writes, mustBeAnswered }: RawRequest, port: numb
   socket.on('close', () => {
     isOver = true;
   });
-  // A reset is one way to end a connection; whether an answer was owed is asked below.
+  // A reset may end a connection. The check below decides whether an answer is missing.
   socket.on('error', () => undefined);
   for (const piece of writes) {
     if (isOver || socket.destroyed) break;
@@ -45,7 +45,7 @@ export const sendRaw = async ({ writes, mustBeAnswered }: RawRequest, port: numb
       await sleep(2);
     }
   };
-  await until(() => firstAt !== undefined, mustBeAnswered ? WAIT_MS_MAX : PATIENCE_MS);
+  await until(() => firstAt !== undefined, mustBeAnswered ? WAIT_MS_MAX : INCOMPLETE_WAIT_MS);
   if (firstAt === undefined) sentAt = performance.now();
   else await sleep(SILENCE_MS);
   socket.end();
@@ -56,16 +56,16 @@ export const sendRaw = async ({ writes, mustBeAnswered }: RawRequest, port: numb
     return {
       answers: [],
       tookMs,
-      failure: `the connection was still open ${WAIT_MS_MAX} ms after its client's end`,
+      failure: `the connection was still open ${WAIT_MS_MAX} ms after the client ended it`,
     };
   }
   try {
-    // To go on is no answer yet.
+    // A status of 100 is not the final answer.
     const answers = parseAnswers(Buffer.concat(chunks).toString('latin1')).filter(
       ({ status }) => status !== 100,
     );
     const isOwed = mustBeAnswered && answers.length === 0;
-    return { answers, tookMs, failure: isOwed ? 'no answer to a request that is whole' : undefined };
+    return { answers, tookMs, failure: isOwed ? 'no answer to a complete request' : undefined };
   } catch (error) {
     return { answers: [], tookMs, failure: error instanceof Error ? error.message : String(error) };
   }

@@ -5,7 +5,7 @@ export interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  /** From the first byte sent to the last one received, ms. */
+  /** Milliseconds from the first byte sent to the last byte received. */
   readonly tookMs: number;
 }
 
@@ -15,10 +15,10 @@ export interface NoAnswer {
 
 export type SendRequest = (request: WireRequest, port: number) => Promise<Answer | NoAnswer>;
 
-/** After this long a request counts as never answered. */
+/** A request without an answer within this time counts as unanswered. */
 const ANSWER_MS_MAX = 10_000;
 
-/** Sends requests as they are, malformed or not, over kept connections. */
+/** Sends requests unchanged, malformed or not, over kept-alive connections. */
 export const createSender = (): { send: SendRequest; close(): void } => {
   const agent = new Agent({ keepAlive: true, maxSockets: 4 });
   const attempt = ({ method, path, headers, body }: WireRequest, port: number) =>
@@ -37,7 +37,7 @@ export const createSender = (): { send: SendRequest; close(): void } => {
         const chunks: Buffer[] = [];
         response.on('data', (chunk: Buffer) => chunks.push(chunk));
         response.on('error', (error: NodeJS.ErrnoException) =>
-          fail(`within the answer: ${error.code ?? error.message}`),
+          fail(`during the answer: ${error.code ?? error.message}`),
         );
         response.on('end', () =>
           resolve({
@@ -53,7 +53,8 @@ export const createSender = (): { send: SendRequest; close(): void } => {
   return {
     send: async (request, port) => {
       const first = await attempt(request, port);
-      // A kept connection that the server closed in the same moment: nothing was read from it (RFC 9110, 9.2.2).
+      // The server closed a kept-alive connection at the same moment. No byte of an answer was read, so a repeat is
+      // allowed (RFC 9110, 9.2.2).
       if (!('failure' in first) || !first.wasStale) return first;
       return attempt({ ...request, headers: [...request.headers, ['Connection', ['close']]] }, port);
     },

@@ -5,7 +5,7 @@ import { createInvariantCheck } from '../support/answer-invariants.ts';
 import { createResponseCheck } from '../support/response-check.ts';
 import { reportToParent } from './report-to-parent.ts';
 
-/** The service as `app/main.ts` starts it, in a process of its own, which checks every answer as all API tests do. */
+/** The service as `app/main.ts` starts it. It checks every answer, as in the API tests. */
 const config = readConfig(process.env);
 const declared = createResponseCheck();
 const invariant = createInvariantCheck();

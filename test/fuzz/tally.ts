@@ -1,15 +1,15 @@
 import type { Operation } from './read-operations.ts';
 
-/** What was sent and what came back, by operation. */
+/** Counts requests and answers of each operation. */
 export interface Tally {
   count(operation: Operation, kind: 'valid' | 'malformed' | 'raw', status: number, tookMs: number): void;
   readonly statuses: ReadonlyMap<number, number>;
   readonly sent: Readonly<Record<'valid' | 'malformed' | 'raw', number>>;
   readonly slowest: { readonly tookMs: number; readonly what: string };
-  /** Operations that were reached too shallowly to say anything about them, each with what to do. */
+  /** Operations with too few successes or refusals to judge them, each with a remedy. */
   shallow(refusalsMin: number): readonly string[];
   refusalsOf(operation: Operation): number;
-  /** One line an operation. */
+  /** One line for each operation. */
   lines(): readonly string[];
 }
 
@@ -47,7 +47,7 @@ export const createTally = (operations: readonly Operation[]): Tally => {
         const what = `${operationId} (${method} ${path})`;
         if (successes === 0) return [unreached(what)];
         return refusals < refusalsMin
-          ? [`${what}: ${refusals} refusals only, however many malformed requests it got`]
+          ? [`${what}: only ${refusals} refusals, despite many malformed requests`]
           : [];
       }),
     refusalsOf: (operation) => counts.get(operation)?.refusals ?? 0,
@@ -60,5 +60,5 @@ export const createTally = (operations: readonly Operation[]): Tally => {
 };
 
 const unreached = (what: string): string =>
-  `${what}: no valid request to it succeeded, so nothing behind its schema was tried. Make what it needs and name ` +
-  'it in test/fuzz/given.ts: `resources` for what its path names, `members` for values that a schema cannot say.';
+  `${what}: no valid request succeeded, so only its schema was tested. Create what the operation needs and add it ` +
+  'to test/fuzz/given.ts: `resources` for resources in its path, `members` for values that a schema cannot describe.';

@@ -2,15 +2,15 @@ import fc from 'fast-check';
 import { Reference, isReferenceMember } from './known-ids.ts';
 import type { ApiDocument, Schema } from './read-operations.ts';
 
-/** Values of members whose schema does not say all that their rule does: by the member's name. */
+/** Values by member name, for members whose schema does not describe their whole rule. */
 export type GivenMembers = Readonly<Record<string, readonly unknown[]>>;
 
 export interface ValueContext {
   readonly resolve: ApiDocument['resolve'];
   readonly members: GivenMembers;
-  /** Bodies of what takes bytes. */
+  /** Bodies for operations that accept bytes. */
   readonly bytes: readonly Uint8Array[];
-  /** True for what is required or given and nothing else: such requests mostly succeed. */
+  /** Includes only required and given members: such requests mostly succeed. */
   readonly isPlain?: boolean;
 }
 
@@ -18,7 +18,7 @@ const DEPTH_MAX = 6;
 const MORE_ITEMS = 3;
 const MORE_CHARACTERS = 24;
 
-/** Values that a schema allows. Texts count one code point a character, as JSON Schema does. */
+/** Values that a schema allows. The length of text counts code points, as in JSON Schema. */
 export const validValue = (schema: Schema, context: ValueContext, depth = 0): fc.Arbitrary<unknown> => {
   const resolved = context.resolve(schema);
   if (resolved.const !== undefined) return fc.constant(resolved.const);
@@ -74,7 +74,10 @@ const validInteger = ({
   );
 };
 
-/** One code point each, and each a nuisance somewhere: quotes, wildcards, controls, right to left, four bytes. */
+/**
+ * One code point each, and each known to cause trouble: quotes, wildcards, control characters, right-to-left, four
+ * bytes.
+ */
 const oddCharacters = [
   '"',
   '\\',
@@ -126,13 +129,13 @@ export const validText = ({
   return pattern === undefined ? any : textMatching(pattern, fits, any);
 };
 
-/** Tried to see whether texts of a pattern come about often enough to wait for them. */
+/** Samples that show whether texts for a pattern are generated often enough. */
 const TRIES = 200;
 
 /**
- * Texts of a pattern. What it says by looking ahead or behind cannot be generated: there it is left out, and what does
- * not match in the end is thrown away.
- * @param otherwise where no text can be found; then the values must be named in `given.ts`
+ * Texts that match a pattern. Look-ahead and look-behind cannot be generated: they are left out, and texts that do not
+ * match the whole pattern are discarded.
+ * @param otherwise used if no text is found; then `given.ts` must name the values
  */
 const textMatching = (
   pattern: string,
@@ -146,7 +149,7 @@ const textMatching = (
       const texts = fc.stringMatching(new RegExp(source));
       if (fc.sample(texts, { numRuns: TRIES, seed: 1 }).some(isRight)) return texts.filter(isRight);
     } catch {
-      // The next form may do.
+      // Try the next form.
     }
   }
   return otherwise;
@@ -170,7 +173,7 @@ const validArray = (
   context: ValueContext,
   depth: number,
 ): fc.Arbitrary<unknown[]> => {
-  // A schema may hold itself.
+  // A schema can contain itself.
   if (depth >= DEPTH_MAX && minItems === 0) return fc.constant([]);
   const size = { minLength: minItems, maxLength: Math.min(maxItems, minItems + MORE_ITEMS) };
   const item = validValue(items, context, depth + 1);
@@ -209,7 +212,7 @@ const validObject = (schema: Schema, context: ValueContext, depth: number): fc.A
   return fc.tuple(free, declared).map(([more, own]) => ({ ...more, ...(own as object) }));
 };
 
-/** One in five; otherwise left out. The more members, the more likely that two of them contradict each other. */
+/** Includes a member in one of five values: with more members, contradictions are more likely. */
 const sometimes = (value: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
   fc.oneof({ weight: 4, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: value });
 
@@ -219,7 +222,7 @@ const pick = <Value>(
 ): Record<string, Value> =>
   Object.fromEntries(Object.entries(model).filter(([name]) => names.includes(name)));
 
-/** A member that names another thing mostly names one that exists. */
+/** A member that refers to another resource mostly names an existing one. */
 export const validMember = (
   name: string,
   schema: Schema,
