@@ -7,7 +7,11 @@ interface Table {
 const read = (...writers: string[]): Table => ({ writers, readers: ['query/', 'app/lookups'] });
 const own = (writers: readonly string[], ...readers: string[]): Table => ({ writers, readers });
 
-const audiences = ['projections/audience-members.ts', 'projections/audiences.ts'] as const;
+const audiences = [
+  'projections/audience-members.ts',
+  'projections/audiences.ts',
+  'projections/take-out-persons.ts',
+] as const;
 const engine = ['projections/engine/'];
 const expired = 'projections/expired-rows.ts';
 
@@ -70,14 +74,20 @@ const owned = {
   asset_objects: own(['command/assets/object-attempts.ts']),
   audit_attempts: own(['command/audit/attempt-log.ts'], 'query/history/'),
   conversion_confirmations: own(['command/conversions/confirmations.ts']),
-  syndication_deliveries: own(['command/workers/syndication/audience-delivery.ts']),
-  forgettings: own(['cli/forget.ts'], 'projections/audiences.ts'),
-  work_list: own([
-    'shared/work-list/',
-    'projections/syndication.ts',
-    'projections/engine/reset.ts',
-    'app/lookups/launched-creatives.ts',
+  syndication_deliveries: own([
+    'command/workers/syndication/audience-delivery.ts',
+    'command/workers/syndication/restart-deliveries.ts',
   ]),
+  forgettings: own(['cli/forget.ts'], 'projections/audiences.ts'),
+  work_list: own(
+    [
+      'shared/work-list/',
+      'projections/syndication.ts',
+      'projections/engine/reset.ts',
+      'app/lookups/launched-creatives.ts',
+    ],
+    'query/syndication/find-record-work.ts',
+  ),
   secrets: own(['shared/secrets/', 'shared/personal-data/personal-keys.ts']),
   personal_keys: own(['shared/personal-data/personal-keys.ts']),
   snapshots: own(['shared/aggregate/snapshots.ts', 'projections/engine/reset.ts']),
