@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { link, mkdir, open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { syncFolder } from '../storage/sync-folder.ts';
 
 export interface SecretKey {
   /** Stored with each ciphertext, so that keys can be rotated. */
@@ -77,6 +78,7 @@ export const keyRingOfFile = async (dataDir: string): Promise<KeyRing> => {
     await link(draft, path).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error;
     });
+    await syncFolder(dataDir);
   } finally {
     await file.close();
     await rm(draft, { force: true });

@@ -28,8 +28,12 @@ const placesOf = (asks: readonly Ask[]): readonly Buffer[] => [
   textArray(asks.map(({ revision }) => revisionText(revision))),
 ];
 
-/** A new revision resets these columns. A worker that runs the entry keeps its lease, and the new revision waits for it. */
-const RESET_COLUMNS = `attempts = 0, lost = 0, last_error = null, failed_at = null`;
+/**
+ * A new revision resets these columns. A worker that runs the entry keeps its lease, and the new revision waits for it.
+ * While the new revision is held back, the entry keeps the reason.
+ */
+const RESET_COLUMNS = `attempts = 0, lost = 0, last_error = case when w.not_before > now() then w.last_error end,
+  failed_at = case when w.not_before > now() then w.failed_at end`;
 
 /**
  * Puts entries on the list. An entry of an older revision becomes one of the new revision, which begins with no attempts;

@@ -49,6 +49,12 @@ const GIVEN_UP: WorkResult = {
   reason: 'Its jobs ended without a result again and again.',
 };
 const STORE_AWAY_MS = 5_000;
+const NOT_ENQUEUED: WorkResult = {
+  is: 'again',
+  afterMs: 2_000,
+  isTry: false,
+  reason: 'The job queue accepts no jobs now.',
+};
 
 /** What the queue runs: handlers whose result is written to the list. */
 export const workJobs = (kinds: readonly WorkKind[], list: WorkList): readonly JobKind[] =>
@@ -162,7 +168,14 @@ const offerOnce = async (
   const fresh = offered.filter((entry) => !live.includes(entry));
   const lost = fresh.filter(({ leasedRevision }) => leasedRevision !== undefined);
   if (lost.length > 0) await list.countLost(lost);
-  if (fresh.length > 0) await jobs.enqueue(...fresh.map((entry) => jobOf(entry, lost.includes(entry))));
+  if (fresh.length === 0) return 0;
+  await jobs
+    .enqueue(...fresh.map((entry) => jobOf(entry, lost.includes(entry))))
+    .catch(async (error: unknown) => {
+      // Otherwise a queue without memory would count as lost jobs. A job that was added all the same may run twice.
+      await Promise.all(fresh.map((entry) => list.settle(entry, NOT_ENQUEUED)));
+      throw error;
+    });
   return fresh.length;
 };
 

@@ -3,6 +3,7 @@ import { coalesce } from '../async/coalesce.ts';
 import type { JsonObject } from '../event-store/event-store.ts';
 import { advisoryLocks } from '../postgres/advisory-locks.ts';
 import { int4Array, int8Array, textArray, uuidArray } from '../postgres/binary-array.ts';
+import { shownText } from '../outbound/shown-text.ts';
 import { inTransaction } from '../postgres/pool.ts';
 
 /** An entry of the list, as a worker is given it. */
@@ -41,6 +42,8 @@ export type WorkResult =
       readonly is: 'again';
       readonly afterMs: number;
       readonly isTry: boolean;
+      /** New revisions wait, too: at least this many ms, e.g. the `Retry-After` of a server. Default: 0 */
+      readonly holdMs?: number;
       /** For operators: logged and shown. */
       readonly reason: string;
     };
@@ -118,7 +121,7 @@ export const createWorkList = (pool: Pool): WorkList => {
         name: 'work-error',
         text: `update work_list set last_error = $5, failed_at = now()
                where kind = $1 and customer_id = $2 and key = $3 and revision = $4`,
-        values: [kind, customerId, key, revision, reason],
+        values: [kind, customerId, key, revision, shownText(reason)],
       });
     },
     settle: async (entry, result, gapMs = 0) => {
@@ -256,8 +259,8 @@ const settleAll = async (
                    when e.after_ms < 0 then 'infinity' else now() + e.after_ms * interval '1 millisecond' end),
                attempts = case when not e.is_same_revision or e.result = 'next' then 0
                  else greatest(w.attempts, e.attempts) end,
-               last_error = case when e.is_same_revision then nullif(e.reason, '') end,
-               failed_at = case when e.is_same_revision and e.reason <> '' then now() end
+               last_error = case when e.is_same_revision or e.gap_ms > 0 then nullif(e.reason, '') end,
+               failed_at = case when (e.is_same_revision or e.gap_ms > 0) and e.reason <> '' then now() end
              from ended e
              where w.kind = e.kind and w.customer_id = e.customer_id and w.key = e.key
                and not (e.result = 'done' and e.is_same)
@@ -272,9 +275,9 @@ const settleAll = async (
       int4Array(
         ends.map(({ entry, result }) => entry.attempts + (result.is === 'again' && result.isTry ? 1 : 0)),
       ),
-      textArray(ends.map(({ result }) => (result.is === 'again' ? result.reason : ''))),
+      textArray(ends.map(({ result }) => (result.is === 'again' ? shownText(result.reason) : ''))),
       int8Array(ends.map(({ result }) => afterMsOf(result))),
-      int8Array(ends.map(({ gapMs }) => gapMs)),
+      int8Array(ends.map(({ result, gapMs }) => Math.max(gapMs, holdMsOf(result)))),
       AGAIN_MS_MIN,
     ],
   });
@@ -286,6 +289,8 @@ const afterMsOf = (result: WorkResult): number => {
   if (result.is === 'done') return 0;
   return result.afterMs === undefined ? -1 : Math.ceil(result.afterMs);
 };
+
+const holdMsOf = (result: WorkResult): number => (result.is === 'again' ? Math.ceil(result.holdMs ?? 0) : 0);
 
 const keysOf = (entries: readonly WorkEntry[]): readonly Buffer[] => [
   textArray(entries.map(({ kind }) => kind)),

@@ -86,7 +86,7 @@ const ask = (...revisions: readonly [key: string, revision: number | string][]) 
   );
 const rows = async (columns: string) =>
   (await pool.query(`select ${columns} from work_list`)).rows as unknown;
-const failed = (afterMs: number, reason = 'busy'): WorkResult => ({
+const failed = (afterMs: number, reason = 'busy'): Extract<WorkResult, { is: 'again' }> => ({
   is: 'again',
   afterMs,
   isTry: true,
@@ -264,6 +264,33 @@ describe('the list of work', () => {
     await ask([key, 2]);
     await later(50);
     expect(await offer(1)).toEqual([]);
+    await later(11);
+    expect(await offer(1)).toHaveLength(1);
+  });
+
+  it('holds new revisions back after a failure that asks for it, and says why', async () => {
+    const key = randomUUID();
+    const isHeld = async (reason: string) => {
+      expect(await offer(1)).toEqual([]);
+      expect(await rows('revision, attempts, last_error')).toEqual([
+        { revision: '0000000000000002', attempts: 0, last_error: reason },
+      ]);
+    };
+    await ask([key, 1]);
+    const first = firstOf(await offer(1));
+    await ask([key, 2]);
+    await list.settle(first, { ...failed(60_000, 'too many\u0007 calls'), holdMs: 60_000 });
+    await isHeld('too many  calls');
+    await later(61);
+    const second = firstOf(await offer(1));
+    expect(second.revision).toBe('0000000000000002');
+    await list.settle(second, { ...failed(60_000, 'x'.repeat(400) + ' y'.repeat(200)), holdMs: 60_000 });
+    await ask([key, 3]);
+    await later(50);
+    expect(await offer(1)).toEqual([]);
+    expect(await rows('revision, attempts, length(last_error) <= 500 as bounded')).toEqual([
+      { revision: '0000000000000003', attempts: 0, bounded: true },
+    ]);
     await later(11);
     expect(await offer(1)).toHaveLength(1);
   });

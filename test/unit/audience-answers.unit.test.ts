@@ -5,7 +5,7 @@ import type { AgentAnswer } from '../../command/workers/syndication/agent-call.t
 import type { DeliveryPart } from '../../command/workers/syndication/audience-delivery.ts';
 import type { Question } from '../../command/workers/syndication/ask-agent.ts';
 import { loadRecord } from '../../command/workers/syndication/record-steps.ts';
-import { shownText } from '../../command/workers/syndication/shown-text.ts';
+import { shownText } from '../../shared/outbound/shown-text.ts';
 import { take } from '../../command/workers/syndication/deliver.ts';
 import { membersConcealed } from '../../command/workers/syndication/without-members.ts';
 import { syndicationAggregate, syndicationStream } from '../../domain/syndication/syndication.ts';

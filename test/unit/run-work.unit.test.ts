@@ -199,6 +199,33 @@ describe('entries that are due', () => {
     expect(jobs).toEqual([workJobId(entry)]);
   });
 
+  it('are released when the queue does not accept them, so that they do not count as lost', async () => {
+    const ending = new AbortController();
+    const settled: unknown[] = [];
+    const list: Partial<WorkList> = {
+      due: async (names) => names,
+      offer: async () => {
+        ending.abort();
+        return [fresh];
+      },
+      settle: async ({ key }, result) => void settled.push([key, result]),
+    };
+    const queue: Partial<JobQueue> = {
+      waiting: async () => 0,
+      enqueue: fails(new Error('OOM command not allowed')),
+    };
+    await offerWork({
+      kinds: [{ name: 'test', concurrency: 1, perAccountMax: 1, attemptsMax: 1, handle: async () => DONE }],
+      list: list as WorkList,
+      queue: () => queue as JobQueue,
+      watch: () => async () => undefined,
+      log: pino({ level: 'silent' }),
+      signal: ending.signal,
+    });
+    const reason = 'The job queue accepts no jobs now.';
+    expect(settled).toEqual([[entry.key, { is: 'again', afterMs: 2_000, isTry: false, reason }]]);
+  });
+
   it('whose lease has ended wait for a job that lives, also one of an earlier revision', async () => {
     const earlier = '0000000000000001';
     for (const revision of [earlier, entry.revision]) {

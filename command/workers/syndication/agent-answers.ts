@@ -4,7 +4,7 @@ import type { AgentAnswer, TakenIn } from './agent-call.ts';
 import type { ToolResult } from './agent-link.ts';
 import { RefusedCallError } from './call-errors.ts';
 import { leftAloneMs } from './retry-after.ts';
-import { shownText } from './shown-text.ts';
+import { shownText } from '../../../shared/outbound/shown-text.ts';
 
 const AdcpError = z.looseObject({
   code: z.string().optional(),

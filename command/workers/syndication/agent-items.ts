@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../../shared/event-store/event-store.ts';
 import type { SyndicatedKind } from '../../syndication/syndicated-kinds.ts';
-import { shownText } from './shown-text.ts';
+import { shownText } from '../../../shared/outbound/shown-text.ts';
 
 const Rows = z.array(z.record(z.string(), z.unknown()));
 const Failure = z.object({

@@ -2,7 +2,7 @@
 const LENGTH_MAX = 500;
 
 /**
- * Bounds and cleans an agent's text for storage and terminals. The cut never leaves a partial word, because it could
+ * Bounds and cleans a text from outside for storage and terminals. The cut never leaves a partial word, because it could
  * be part of an id (at most 128 characters).
  */
 export const shownText = (text: string): string => {
