@@ -1,4 +1,4 @@
-/** Advertisers as the bare servers keep and read them: rows of one account, without events. */
+/** The advertisers table of the bare servers: rows of one account, without events. */
 
 export const tables = `
   create table if not exists bare_advertisers (

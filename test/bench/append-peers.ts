@@ -10,13 +10,13 @@ import { packageDirectory } from '../../app/version.ts';
 import { typicalEvent } from '../support/typical-event.ts';
 import { createPool } from '../../shared/postgres/pool.ts';
 
-/** Appends one event to a stream that does not exist yet. */
+/** Appends one event to a new stream. */
 export interface Appender {
   append(): Promise<unknown>;
   close(): Promise<void>;
 }
 
-/** The service's own port. */
+/** The service's event store port. */
 export const ourAppender = (url: string): Appender => {
   const log = pino({ level: 'silent' });
   const pool = createPool({ connectionString: url, applicationName: 'bench', max: 2 }, log);
@@ -47,7 +47,7 @@ const rowOf = (stream: string): unknown[] => {
   return [stream, 0, id, type, JSON.stringify(data), JSON.stringify(metadata)];
 };
 
-/** The same row by one prepared insert, each an own transaction: no order that a reader could rely on. */
+/** Inserts the same row with one prepared statement and its own transaction. Readers could not rely on the order. */
 export const bareAppender = async (url: string, connections: number): Promise<Appender> => {
   const pool = new Pool({ connectionString: url, max: connections });
   await pool.query(bareTables);
@@ -58,8 +58,8 @@ export const bareAppender = async (url: string, connections: number): Promise<Ap
 };
 
 /**
- * What event stores on Postgres usually do, every statement prepared: a transaction for each append, the
- * stream's row checked against the expected revision, then the event.
+ * The usual method of event stores on Postgres, with prepared statements. Each append is a transaction: it checks the
+ * stream's revision, then inserts the event.
  */
 export const transactionAppender = async (url: string, connections: number): Promise<Appender> => {
   const pool = new Pool({ connectionString: url, max: connections });
@@ -97,9 +97,9 @@ interface EmmettModule {
 const EMMETT = '@event-driven-io/emmett-postgresql';
 
 /**
- * The peer that the goals name. It states no licence, so it is no dependency of this package: measured only
- * where somebody has installed it, in this project or in the folder of `--peers`.
- * @returns undefined when it is not there
+ * The peer that the goals name. It states no licence, so this package does not depend on it. It is measured only if it
+ * is installed, in this project or in the folder of `--peers`.
+ * @returns undefined if it is not installed
  */
 export const emmettAppender = async (
   url: string,
@@ -123,7 +123,7 @@ export const emmettAppender = async (
   };
 };
 
-/** Runs `callers` loops for `seconds`; gives calls per second. */
+/** Runs `callers` loops for `seconds`. @returns appends per second */
 export const appendRate = async (appender: Appender, callers: number, seconds: number): Promise<number> => {
   const startMs = performance.now();
   const endMs = startMs + seconds * 1_000;

@@ -2,13 +2,13 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { z } from 'zod';
 
-/** How long it takes over a task, ms. */
+/** Duration of a task, in ms. */
 const ANSWER_MS = Number(process.env['ANSWER_MS'] ?? 0);
 
 /**
- * An AdCP agent that answers at once, or as late as it is told to: as much of MCP over HTTP as one call of `sync_event_sources` needs, and nothing
- * behind it. The sandbox agent of the tests, made with the SDK, takes longer than all that is measured. A process of
- * its own (`child-server.ts`).
+ * An AdCP agent that answers after `ANSWER_MS` and does nothing else. It implements just enough of MCP over HTTP for
+ * `sync_event_sources`. The sandbox agent, which uses the SDK, takes longer than everything that is measured. Runs as a
+ * separate process (`child-server.ts`).
  */
 const Request = z.object({
   id: z.union([z.number(), z.string()]).optional(),

@@ -5,8 +5,8 @@ import { Pool } from 'pg';
 import * as bareAdvertisers from './advertiser-table.ts';
 
 /**
- * What a buyer's engineer would write in an afternoon: Express 5 and one prepared statement a request, no
- * accounts, no events, no checks. Run as a process of its own, like the service it is compared with.
+ * A simple server as an engineer would write it in an afternoon: Express 5, one prepared statement for each request, no
+ * accounts, no events, no checks. Runs as a separate process, like the service.
  */
 
 const pool = new Pool({ connectionString: process.env['DATABASE_URL'], max: 10 });

@@ -7,9 +7,9 @@ import { createOutboundLines } from '../../shared/outbound/outbound-fetch.ts';
 import { openJobBackend } from '../../shared/queue/running-jobs.ts';
 import { steadyRate } from './steady-rate.ts';
 
-/** BullMQ alone: its jobs call an agent, or do nothing, and nothing is recorded anywhere. */
+/** BullMQ alone: its jobs call an agent or do nothing, and record nothing. */
 export interface BareJobs {
-  /** Jobs per second of so many. */
+  /** Runs `count` jobs. @returns jobs per second */
   rate(count: number): Promise<number>;
   close(): Promise<void>;
 }

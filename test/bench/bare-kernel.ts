@@ -12,17 +12,17 @@ import { startServer } from '../../shared/http/server.ts';
 import { createRateLimits } from '../../shared/limits/rate-limits.ts';
 import { createPool } from '../../shared/postgres/pool.ts';
 import { generous } from '../support/generous-limits.ts';
-import { tellCpuTime } from './child-server.ts';
+import { reportCpuTime } from './child-server.ts';
 
 /**
- * The kernel alone, with the log lines of the real service going nowhere: what does it add to a constant, and what
- * do authentication, limits and security headers add to that? The counters are in memory, or in Redis with `REDIS_URL`.
+ * The HTTP kernel alone, with its log discarded. Measures what it adds to a constant answer, and what authentication,
+ * limits and security headers add to that. Counters are in memory, or in Redis with `REDIS_URL`.
  */
 
 const log = pino({ level: 'info' }, destination('/dev/null'));
 const databaseUrl = process.env['DATABASE_URL'] ?? '';
 const pool = createPool({ connectionString: databaseUrl, applicationName: 'bench-kernel', max: 10 }, log);
-/** No limit counts what is below `/.well-known/`. */
+/** No limit counts requests below `/.well-known/`. */
 const constant = (path: string, options: Pick<Route, 'access'>): Route =>
   route({
     method: 'get',
@@ -62,5 +62,5 @@ const port = await listen(
   securityHeaders(true),
 );
 const barePort = await listen([constant('/.well-known/bare', { access: 'public' })], []);
-tellCpuTime();
+reportCpuTime();
 process.stdout.write(`${JSON.stringify({ port, barePort })}\n`);

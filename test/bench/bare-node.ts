@@ -4,8 +4,8 @@ import { Pool } from 'pg';
 import { detail, list } from './advertiser-table.ts';
 
 /**
- * The limit of a read that asks the database: Node's own server and one prepared statement, no framework, no account, no
- * checks. It reads the rows of `bare-express.ts`, from the same database.
+ * The limit for a read from the database: Node's own server and one prepared statement, no framework, no account, no
+ * checks. It reads the rows of `bare-express.ts` from the same database.
  */
 const pool = new Pool({ connectionString: process.env['DATABASE_URL'], max: 10 });
 

@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 
 /**
- * A bare Node stream to a file of `FOLDER` that has its SHA-256, is on the disk (`fsync`) and has its last name when it is
- * answered: no account, no token, nothing looked at. The file is removed afterwards.
+ * Writes an upload to a file in `FOLDER` with a bare Node stream. It answers after SHA-256, `fsync` and rename. It has
+ * no account or token and does not inspect the content. The file is removed after the answer.
  */
 const folder = process.env['FOLDER'] ?? '.';
 let files = 0;

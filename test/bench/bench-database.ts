@@ -12,23 +12,23 @@ export interface BenchPostgres {
   stop(): Promise<void>;
 }
 
-/** A temporary folder that the user who runs Postgres can pass through. */
+/** A temporary folder that the user who runs Postgres can enter. */
 export const temporaryDataDir = async (): Promise<{ path: string; remove(): Promise<void> }> => {
   const folder = await mkdtemp(join(tmpdir(), 'exchange-bench-'));
   await chmod(folder, 0o711);
-  // Postgres may still be writing its last files there.
+  // Retries, because Postgres may still be writing its last files.
   const remove = (): Promise<void> => rm(folder, { recursive: true, force: true, maxRetries: 10 });
   return { path: join(folder, 'data'), remove };
 };
 
-/** Where the goals hold; the embedded one is sized for a laptop unless told otherwise. */
+/** The sizes for which the goals hold. The default sizes suit a laptop. */
 export const benchSizes = chosenSizes({ POSTGRES_BUFFERS_MB: 4_096, POSTGRES_WAL_MB: 8_192 });
 
 /**
  * The Postgres of `DATABASE_URL`, or an embedded one with its data in a temporary folder.
- * @param sizes of an embedded one
- * @param plans settings that write plans down
- * @throws Error when plans are wanted of a given Postgres: its log is not ours
+ * @param sizes for the embedded one
+ * @param plans settings that log query plans
+ * @throws Error if plans are requested from the Postgres of `DATABASE_URL`: its log is not accessible
  */
 export const openPostgres = async (
   sizes: PostgresSettings = benchSizes,
@@ -37,7 +37,7 @@ export const openPostgres = async (
   const given = process.env['DATABASE_URL'];
   if (given !== undefined && given !== '') {
     if (Object.keys(plans).length > 0)
-      throw new Error("plans are read from the benchmark's own Postgres: unset DATABASE_URL");
+      throw new Error("plans need the log of the benchmark's own Postgres: unset DATABASE_URL");
     return { url: given, stop: async () => undefined };
   }
   const dataDir = await temporaryDataDir();
@@ -55,7 +55,7 @@ export const openPostgres = async (
   };
 };
 
-/** Runs statements one by one on a connection of its own, without the service's limits of time. */
+/** Runs statements in order on its own connection, without the service's timeouts. */
 export const runSql = async (url: string, ...statements: readonly string[]): Promise<unknown[]> => {
   const client = new Client({ connectionString: url });
   await client.connect();
@@ -68,7 +68,7 @@ export const runSql = async (url: string, ...statements: readonly string[]): Pro
   }
 };
 
-/** A database beside the given one: empty, or a copy of the one of that address, to which nobody may be connected. */
+/** A database on the same server: empty, or a copy of the template. The template must have no connections. */
 export const createBenchDatabase = async (
   serverUrl: string,
   templateUrl?: string,

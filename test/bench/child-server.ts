@@ -5,14 +5,14 @@ import { createInterface } from 'node:readline';
 
 export interface ChildServer {
   readonly port: number;
-  /** Of a second listener, where the server has one. */
+  /** The port of the second listener, if the server has one. */
   readonly barePort: number;
-  /** Processor time that it has used so far, us; of a server that tells (`tellCpuTime`). */
+  /** Processor time used so far, in us, of a server that calls `reportCpuTime`. */
   cpuMicros(): Promise<number>;
   stop(): Promise<void>;
 }
 
-/** Starts a baseline server as a process of its own; its first line of output names its port. */
+/** Starts a baseline server as a separate process. Its first line of output is its port. */
 export const startChildServer = async (
   file: string,
   environment: Readonly<Record<string, string>>,
@@ -28,9 +28,9 @@ export const startChildServer = async (
     port,
     barePort,
     cpuMicros: async () => {
-      const told = once(child, 'message') as Promise<[number]>;
+      const answered = once(child, 'message') as Promise<[number]>;
       child.send('cpu');
-      return (await told)[0];
+      return (await answered)[0];
     },
     stop: async () => {
       const exited = once(child, 'exit');
@@ -40,12 +40,12 @@ export const startChildServer = async (
   };
 };
 
-/** For a baseline server: answers whoever started it how much processor time it has used. */
-export const tellCpuTime = (): void => {
+/** Called in a baseline server: answers its parent's questions about processor time. */
+export const reportCpuTime = (): void => {
   process.on('message', () => {
     const { user, system } = process.cpuUsage();
     process.send?.(user + system);
   });
-  // Ends with whoever started it.
+  // Ends with its parent.
   process.on('disconnect', () => process.exit());
 };

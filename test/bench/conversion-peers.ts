@@ -5,9 +5,9 @@ import { Pool } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { byteaArray, int8Array, textArray } from '../../shared/postgres/binary-array.ts';
 
-/** Ways to log each conversion event once that somebody else would take. Rates in events a second. */
+/** Other ways to log each conversion event once. Rates are in events per second. */
 export interface ConversionPeer {
-  /** Logs events `from` to `from + count - 1`; those that are there already are duplicates. */
+  /** Logs events `from` to `from + count - 1`. Events that already exist are duplicates. */
   log(from: number, count: number): Promise<unknown>;
   close(): Promise<void>;
 }
@@ -15,8 +15,8 @@ export interface ConversionPeer {
 const key = (id: string): Buffer => createHash('md5').update(id).digest();
 
 /**
- * The bare dedup insert of the goals: a unique 16-byte key and the full row, binary arrays, one statement a call. No
- * HTTP, no JSON, no checks, no event log.
+ * The bare insert that the goals name: a unique 16-byte key and the full row, binary arrays, one statement for each
+ * call. No HTTP, no JSON, no checks, no event log.
  */
 export const bareInsert = async (url: string, connections: number): Promise<ConversionPeer> => {
   const pool = new Pool({ connectionString: url, max: connections });
@@ -39,8 +39,8 @@ export const bareInsert = async (url: string, connections: number): Promise<Conv
 };
 
 /**
- * The floor for rows: `copy` into a table without a key, so that nothing is found out about duplicates. One connection for
- * each call in flight.
+ * The lower limit for writing rows: `copy` into a table without a key, so without a check for duplicates. Uses one
+ * connection for each call in flight.
  */
 export const copyFloor = async (url: string, connections: number): Promise<ConversionPeer> => {
   const pool = new Pool({ connectionString: url, max: connections });
@@ -66,7 +66,7 @@ export const copyFloor = async (url: string, connections: number): Promise<Conve
   };
 };
 
-/** As a product on knex does it: rows in chunks, a text key. */
+/** Uses knex as products do: rows in chunks, a text key. */
 export const knexInsert = async (url: string, connections: number): Promise<ConversionPeer> => {
   const builder = knex({ client: 'pg', connection: url, pool: { min: 1, max: connections } });
   await builder.raw(`
@@ -95,7 +95,7 @@ export const knexInsert = async (url: string, connections: number): Promise<Conv
   };
 };
 
-/** Runs calls of `count` events, `inFlight` at once, for a while; gives events a second. */
+/** Calls with `count` events, `inFlight` at the same time, for some seconds. @returns events per second */
 export const peerRate = async (
   peer: ConversionPeer,
   next: (count: number) => number,

@@ -1,14 +1,14 @@
 import { isoTimestamp, systemClock } from '../../shared/async/clock.ts';
 import { rawRequest } from './http-load.ts';
 
-/** Ids of a fixed width: a request is put together from pieces that are made once. */
+/** All ids have the same width, so that a request can be assembled from prepared pieces. */
 const WIDTH = 12;
 const idOf = (n: number): string => String(n).padStart(WIDTH, '0');
 
-/** Which events the next call sends. */
+/** Chooses the events of the next call. @returns the number of the first */
 export type NextIds = (count: number) => number;
 
-/** Events nobody has sent before. */
+/** Only new events. */
 export const newIds = (start = 0): NextIds => {
   let next = start;
   return (count) => {
@@ -17,7 +17,7 @@ export const newIds = (start = 0): NextIds => {
   };
 };
 
-/** Half of each call was sent before: it begins in the middle of the one before it. */
+/** Each call starts in the middle of the previous one, so half of its events are duplicates. */
 export const halfNewIds = (start: number): NextIds => {
   let next = start;
   return (count) => {
@@ -27,12 +27,12 @@ export const halfNewIds = (start: number): NextIds => {
   };
 };
 
-/** Always the same. */
+/** Always the same events. */
 export const sameIds = (): NextIds => () => 0;
 
 /**
- * Requests of `count` events with ids from `next`, some 145 bytes each.
- * @param prefix sets the ids of one measurement apart
+ * Requests with `count` events of about 145 bytes and ids from `next`.
+ * @param prefix separates the ids of different measurements
  */
 export const conversionRequests = (
   path: string,

@@ -13,7 +13,7 @@ import { disconnect, toArray } from '../support/eventstoredb/client-kit.ts';
 import type { Appender } from './append-peers.ts';
 import { typicalEvent } from '../support/typical-event.ts';
 
-/** What the adapter of EventStoreDB is measured against: the client that it uses, alone. */
+/** The EventStoreDB client alone, as the baseline for the adapter that uses it. */
 
 export const openAdapter = (url: string): EventStoreDbEventStore =>
   createEventStoreDbEventStore({
@@ -31,10 +31,10 @@ export const adapterAppender = (url: string): Appender => {
   };
 };
 
-/** Credentials of a call make the client send it by itself instead of in its stream of batches. */
+/** With credentials in the call, the client sends it separately, not in its batch stream. */
 const UNARY = { username: 'none', password: 'none' };
 
-/** The client's own unary append of the same event. Only for servers in clear text, which ignore the credentials. */
+/** The client's own unary append of the same event. Only for servers without TLS, which ignore the credentials. */
 export const unaryAppender = (url: string): Appender => {
   const client = EventStoreDBClient.connectionString(url);
   return {
@@ -53,7 +53,7 @@ export const unaryAppender = (url: string): Appender => {
   };
 };
 
-/** Where the log ends now, for a reader that is to read what comes after. */
+/** Fills the log. @returns the position before the new events, for a reader */
 export const fillWith = async (store: EventStoreDbEventStore, events: number): Promise<Position> => {
   const start = await store.head();
   const EACH = 500;
@@ -63,7 +63,7 @@ export const fillWith = async (store: EventStoreDbEventStore, events: number): P
   return start;
 };
 
-/** Events a second that a subscriber gets until it has caught up. */
+/** Events per second that a subscriber receives until it has caught up. */
 export const catchUpRate = async (store: EventStoreDbEventStore, after: Position): Promise<number> => {
   const startMs = performance.now();
   let events = 0;
@@ -74,7 +74,7 @@ export const catchUpRate = async (store: EventStoreDbEventStore, after: Position
   return events / ((performance.now() - startMs) / 1_000);
 };
 
-/** Events a second of one bare read of the same part of the log. */
+/** Events per second of one plain read of the same part of the log. */
 export const readAllRate = async (url: string, after: Position): Promise<number> => {
   const client = EventStoreDBClient.connectionString(url);
   const [commit = '0', prepare = '0'] = after === START ? [] : after.split('.');
@@ -86,7 +86,7 @@ export const readAllRate = async (url: string, after: Position): Promise<number>
   return rate;
 };
 
-/** Events a second of a copy of streams that have one event each, all of one account. */
+/** Events per second of a copy of streams with one event each, all of one account. */
 export const copyRate = async (to: EventStoreDbEventStore, events: number): Promise<number> => {
   const from = createMemoryEventStore();
   for (let n = 0; n < events; n += 1) {

@@ -2,8 +2,8 @@ import { nodeCommand, startEventStoreNodes } from '../support/eventstoredb/event
 import type { Bench } from './scenarios/scenario.ts';
 
 /**
- * The connection string of a real server: one that `EVENTSTORE_COMMAND` starts, until the scenario ends, or that of
- * `EVENTSTORE_URL`. Undefined where neither is set, which is said on stderr.
+ * The connection string of a real server. `EVENTSTORE_COMMAND` starts one until the scenario ends; otherwise it is
+ * `EVENTSTORE_URL`. If neither is set, prints a note on stderr and returns undefined.
  */
 export const findEventStoreServer = async (bench: Bench, scenario: string): Promise<string | undefined> => {
   const command = nodeCommand();

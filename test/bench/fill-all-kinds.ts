@@ -6,10 +6,10 @@ import { goldenHistory } from '../golden/golden-files.ts';
 import { goldenStore } from '../golden/golden-keys.ts';
 
 const STEP = 5_000;
-/** Accounts and sellers of one copy of the history are so far from those of the next: more than it has. */
+/** Accounts and sellers of two successive copies differ by this number. The history has fewer of them. */
 const APART = 100;
 
-/** The golden history as the program sees it: personal parts are opened. */
+/** The golden history with decrypted personal data. */
 const openedHistory = async (): Promise<readonly RecordedEvent[]> => {
   const memory = createMemoryEventStore();
   for (const event of goldenHistory()) await memory.append(event.stream, [event], 'any');
@@ -18,7 +18,7 @@ const openedHistory = async (): Promise<readonly RecordedEvent[]> => {
   return events;
 };
 
-/** The same event in the n-th copy of the history: every id, account and seller in it becomes another. */
+/** The event in the n-th copy of the history: each id, account and seller gets another value. */
 const copied = ({ stream, id, type, data, metadata }: RecordedEvent, n: number): readonly string[] => {
   const other = (number: string): number => (number === '0' ? 0 : Number(number) + n * APART);
   return [
@@ -38,10 +38,10 @@ const copied = ({ stream, id, type, data, metadata }: RecordedEvent, n: number):
 };
 
 /**
- * Writes at least `count` events of some categories straight into an empty log: copies of the golden history, which has
- * every event of every kind. Each of its events comes in all copies before the next one does, so that neighbours in the log
- * are of different streams.
- * @returns how many there are
+ * Writes at least `count` events of some categories directly into an empty log: copies of the golden history, which has
+ * events of every kind. All copies of one event come before the next event, so that neighbours in the log belong to
+ * different streams.
+ * @returns the number of events
  */
 export const fillLogWithAllKinds = async (
   url: string,

@@ -4,7 +4,7 @@ import type { Creative } from '../../domain/creatives/resource.ts';
 import { runSql } from './bench-database.ts';
 import { withoutIndexes } from './without-indexes.ts';
 
-/** What its id and its moment are in the template of a row. */
+/** The id and the time in a template row. */
 const ID = '00000000-0000-4000-8000-0123456789ab';
 const AT = '2026-01-01T00:00:00.000Z';
 const dated = { createdAt: AT, updatedAt: AT };
@@ -16,14 +16,14 @@ interface Owner {
 
 interface FilledTable {
   readonly table: string;
-  /** SQL of what the row with the number `n` is found by. */
+  /** SQL for the searchable columns of row `n`. */
   readonly columns: Readonly<Record<string, string>>;
   readonly body: Campaign | Creative | StoredAsset;
   /** SQL that counts the rows. */
   readonly counts: string;
 }
 
-/** One in twenty is of another kind than the others, for each filter. */
+/** For each filter, one row in twenty has another value. */
 const mostly = (usual: string, other: string, n: number): string =>
   `case when n % 20 = ${n} then ${other} else ${usual} end`;
 
@@ -106,8 +106,8 @@ const tablesOf = (owner: Owner): readonly FilledTable[] => [
 ];
 
 /**
- * Rows of the campaigns, the creatives and the assets of one advertiser as their projections would have made them: `count` of
- * each, one every 37 ms.
+ * Writes the rows of one advertiser's campaigns, creatives and assets as their projections would, `count` of each, one
+ * every 37 ms.
  */
 export const fillLists = async (url: string, owner: Owner, count: number): Promise<void> => {
   for (const { table, columns, body, counts } of tablesOf(owner)) {

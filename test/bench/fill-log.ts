@@ -7,23 +7,23 @@ import { runSql } from './bench-database.ts';
 const STEP = 100_000;
 const TEMPLATE_ID = 987_654_321;
 
-/** The event that creating such an advertiser leads to, as the service would record it. */
+/** The event of creating this advertiser, as the service would record it. */
 const templateEvent = (customerId: number): { data: string; metadata: string; type: string } => {
   const commandId = '00000000-0000-4000-8000-000000000000';
   const now = '2026-01-01T00:00:00.000Z';
   const body = { name: 'Advertiser #', description: 'Sports shoes', brandCountries: ['US', 'DE'] };
   const command = createAdvertiser(body, { advertiserId: TEMPLATE_ID, customerId }, { commandId, now });
   const decision = advertiserAggregate.decide(command, advertiserAggregate.initialState);
-  if (!('events' in decision)) throw new Error('the template was refused');
+  if (!('events' in decision)) throw new Error('the template was rejected');
   const context = { commandId, customerId, actor: 'bench', requestId: commandId };
   const [event] = toNewEvents(decision.events, context, advertiserEvents);
-  if (event === undefined) throw new Error('the template led to no event');
+  if (event === undefined) throw new Error('the template produced no event');
   return { type: event.type, data: JSON.stringify(event.data), metadata: JSON.stringify(event.metadata) };
 };
 
 /**
- * Writes the events of `count` new advertisers of one account straight into the log, each 37 ms after the last,
- * as if they had come through the port: a million take seconds. Nobody else may be writing.
+ * Writes the events of `count` new advertisers of one account directly into the log, 37 ms apart, as the port would
+ * write them. A million takes seconds. No other process may write at the same time.
  */
 export const fillLog = async (url: string, customerId: number, count: number): Promise<void> => {
   const { type, data, metadata } = templateEvent(customerId);
@@ -49,8 +49,8 @@ export const fillLog = async (url: string, customerId: number, count: number): P
 };
 
 /**
- * The same, and as many updates again and half of them: of `count` events two in five open an advertiser, the others rename,
- * archive or restore one of those that were opened before, any of them. Of one account, straight into an empty log.
+ * Writes `count` mixed events of one account directly into an empty log. Two of five events create an advertiser. The
+ * others rename, archive or restore one of the earlier advertisers.
  */
 export const fillLogMixed = async (url: string, customerId: number, count: number): Promise<void> => {
   const { type, data, metadata } = templateEvent(customerId);
@@ -59,7 +59,8 @@ export const fillLogMixed = async (url: string, customerId: number, count: numbe
     `replace(replace(${quoted(text)}, '${TEMPLATE_ID}', id::text), '#', id::text)`;
   await runSql(
     url,
-    // Of every five events the first two open one; which one another is about, a hash of its number says.
+    // The first two of every five events create an advertiser. A hash of the number chooses the advertiser of the
+    // others.
     `create table mixed as
        select n, case when n % 5 in (1, 2) then n
          else (hashint8(n)::bigint & 2147483647) % ((n - 1) / 5 + 1) * 5 + 1 + (hashint8(n + 7)::bigint & 1) end as id

@@ -4,18 +4,18 @@ import { withoutIndexes } from './without-indexes.ts';
 
 export interface FilledRecords {
   readonly advertiserId: number;
-  /** One of those that have records, as the API shows it. */
+  /** An agent that has records, as the API shows it. */
   readonly agentId: string;
 }
 
 const AGENTS = 5;
-/** Of each rare kind. */
+/** The number of rows with each rare value. */
 const RARE = 20;
 const agentIdOf = (n: number): string => `00000000-0000-4000-8000-00000000000${n}`;
 
 /**
- * Rows of the syndication read model as its projection would have made them: of `count` records, one a millisecond,
- * spread over agents; all COMPLETED event sources but some rare ones that are off, and some that are catalogs.
+ * Writes `count` rows of the syndication read model as its projection would, one each millisecond, distributed over
+ * agents. Most are COMPLETED event sources. A few are disabled or catalogs.
  */
 export const fillRecords = async (
   url: string,

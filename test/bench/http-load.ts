@@ -1,13 +1,13 @@
 import { connect, type Socket } from 'node:net';
 
 export interface LoadOptions {
-  /** Of the server; of several, connections are spread over them in turn. */
+  /** The server's port. With several, connections are distributed in rotation. */
   readonly port: number | readonly number[];
-  /** Connections kept alive, one request in flight on each. */
+  /** Kept-alive connections, each with one request in flight. */
   readonly connections: number;
   /** 0: one request on each connection. */
   readonly seconds: number;
-  /** The raw request; called for each one, so that bodies can differ. */
+  /** The raw request. Called for each one, so that bodies can differ. */
   readonly request: () => string;
 }
 
@@ -16,13 +16,13 @@ export interface LoadResult {
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Answers that were neither 2xx nor 304: a benchmark with any is void. */
+  /** Answers that were neither 2xx nor 304. Any such answer invalidates a benchmark. */
   readonly failed: number;
-  /** Their statuses, each once. */
+  /** Distinct statuses of failed answers. */
   readonly failedWith: readonly number[];
 }
 
-/** A raw HTTP/1.1 request with a JSON body or none. */
+/** A raw HTTP/1.1 request with or without a JSON body. */
 export const rawRequest = (
   method: string,
   path: string,
@@ -37,8 +37,8 @@ export const rawRequest = (
 };
 
 /**
- * Drives a server over loopback with raw sockets: a full HTTP client costs more than the servers measured
- * here, and would measure itself.
+ * Loads a server over loopback with raw sockets: a full HTTP client costs more than these servers and would measure
+ * itself.
  */
 export const httpLoad = async ({ port, connections, seconds, request }: LoadOptions): Promise<LoadResult> => {
   const latencies: number[] = [];
@@ -77,7 +77,7 @@ export const httpLoad = async ({ port, connections, seconds, request }: LoadOpti
   };
 };
 
-/** One connection that is kept alive, for requests one after the other whose answers are looked at. */
+/** One kept-alive connection for sequential requests. */
 export interface Connection {
   send(request: string): Promise<{ readonly status: number; readonly body: string }>;
   close(): void;
@@ -103,8 +103,8 @@ const open = (port: number): Promise<Socket> =>
   });
 
 /**
- * Sends one request and waits for its whole answer. Understands just what the servers here send.
- * @param chunks are given the answer's bytes, head and all
+ * Sends one request and waits for its complete answer. Understands only the form of answers that these servers send.
+ * @param chunks receives the answer's bytes with its head
  */
 const exchange = (socket: Socket, request: string, chunks?: Buffer[]): Promise<number> =>
   new Promise((resolve, reject) => {

@@ -11,9 +11,9 @@ export interface Machine {
   readonly memoryGib: number;
   readonly node: string;
   readonly postgres: string;
-  /** Of the packages that ours or the peers are made of, by name. */
+  /** Versions of the service's and the peers' packages, by name. */
   readonly packages: Readonly<Record<string, string>>;
-  /** Settings without which a figure of a write says nothing. */
+  /** Settings that decide the cost of a write. */
   readonly durability: string;
 }
 
@@ -24,7 +24,7 @@ const versionOf = async (name: string): Promise<string> => {
   return (JSON.parse(await readFile(file, 'utf8')) as { version: string }).version;
 };
 
-/** What the figures were taken on. */
+/** Describes the machine and versions of a run. */
 export const describeMachine = async (url: string): Promise<Machine> => {
   const [row] = (await runSql(
     url,
@@ -46,7 +46,7 @@ export const describeMachine = async (url: string): Promise<Machine> => {
   };
 };
 
-/** The machine and the versions on it, in a line. */
+/** The machine and its versions in one line. */
 export const machineText = ({ packages, ...machine }: Machine): string =>
   `${machine.cores} cores (${machine.processor}), ${machine.memoryGib} GiB, ${machine.system}, ` +
   `Node ${machine.node}, Postgres ${machine.postgres} (${machine.durability}), ` +

@@ -1,16 +1,16 @@
-/** One measured line: ours, and what it is compared with, both taken in alternation in one run. */
+/** One measured line: the service and its baseline, measured alternately in one run. */
 export interface Comparison {
   readonly name: string;
   readonly unit: string;
   readonly ours: readonly number[];
-  /** Absent: ours stands alone, and a goal is a figure in `unit`. */
+  /** Absent: there is no comparison, and a goal is a value in `unit`. */
   readonly baseline?: readonly number[];
   readonly baselineName?: string;
-  /** What to reach: the ratio ours / baseline, pair by pair; a limit when `atMost`. */
+  /** For the ratio ours / baseline of each pair. A maximum with `atMost`. */
   readonly goal?: number;
   readonly atMost?: boolean;
   readonly note?: string;
-  /** The event loop's delay in our processes during each of our turns, p99, ms; only of a run with `--profile`. */
+  /** The event loop's p99 delay in the service's processes for each measurement, in ms. Only with `--profile`. */
   readonly loopDelaysMs?: readonly number[];
 }
 
@@ -18,7 +18,7 @@ export interface Line extends Comparison {
   readonly oursMedian: number;
   readonly baselineMedian?: number;
   readonly ratio?: number;
-  /** What was reached as a share of the goal, so that 1 and more is met, also where the goal is a limit. */
+  /** The ratio to the goal: met from 1 on, also if the goal is a maximum. */
   readonly ofGoal?: number;
   readonly met?: boolean;
 }
@@ -30,21 +30,23 @@ const median = (values: readonly number[]): number => {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? 0) + upper) / 2;
 };
 
-/** The value below which that share of them is; 0 of none. */
+/** The value below which this share of the values is; 0 without values. */
 export const quantile = (values: readonly number[], share: number): number =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length * share)] ?? 0;
 
-/** Looks at what we do during each of our turns. */
-export interface TurnObserver {
+/** Observes the service during each of its measurements. */
+export interface MeasurementObserver {
   begin(): Promise<void>;
-  /** The event loop's delay since then, p99, ms; undefined of one that does not look at that, or where no process of ours runs. */
+  /**
+   * The event loop's p99 delay since `begin`, in ms. Undefined if not observed or if no process of the service runs.
+   */
   end(): Promise<number | undefined>;
 }
 
-let observers: readonly TurnObserver[] = [];
+let observers: readonly MeasurementObserver[] = [];
 
-/** Has all turns of ours looked at that are still to come. */
-export const observeTurns = (by: readonly TurnObserver[]): void => {
+/** Sets the observers of all later measurements. */
+export const observeMeasurements = (by: readonly MeasurementObserver[]): void => {
   observers = by;
 };
 
@@ -55,8 +57,9 @@ export interface Alternation<Measured> {
 }
 
 /**
- * Runs both in turn, so that the machine's moods hit both alike; the first rounds warm up and are dropped.
- * @param warmUpRounds more than one where processes are new that others would have warmed up
+ * Measures both alternately, so that other load on the machine affects both equally. The first rounds warm up and are
+ * discarded.
+ * @param warmUpRounds more than one for new processes, which otherwise earlier scenarios would have warmed up
  */
 export const alternate = async <Measured = number>(
   rounds: number,
@@ -82,23 +85,23 @@ export const alternate = async <Measured = number>(
 };
 
 /**
- * The same with several of each in every round: each of ours beside each of the others, without being measured again for it.
- * @returns one of ours with one of the baselines, by their numbers
+ * Alternates between several candidates and several baselines, each measured once in a round.
+ * @returns selects one candidate and one baseline by index
  */
 export const alternateAmong = async (
   rounds: number,
   ours: readonly (() => Promise<number>)[],
   baselines: readonly (() => Promise<number>)[],
 ): Promise<(our: number, baseline: number) => Alternation<number>> => {
-  const inTurn = async (turns: readonly (() => Promise<number>)[]): Promise<readonly number[]> => {
-    const taken: number[] = [];
-    for (const turn of turns) taken.push(await turn());
-    return taken;
+  const oneByOne = async (measures: readonly (() => Promise<number>)[]): Promise<readonly number[]> => {
+    const results: number[] = [];
+    for (const measure of measures) results.push(await measure());
+    return results;
   };
   const among = await alternate(
     rounds,
-    () => inTurn(ours),
-    () => inTurn(baselines),
+    () => oneByOne(ours),
+    () => oneByOne(baselines),
   );
   const column = (rows: readonly (readonly number[])[], n: number): number[] =>
     rows.map((row) => row[n] ?? Number.NaN);
@@ -110,8 +113,8 @@ export const alternateAmong = async (
 };
 
 /**
- * Medians, and whether the goal is met. The ratio is the median of those of the pairs: what else goes on on the machine
- * comes and goes, and both of a pair have met the same.
+ * Computes the medians, and whether the goal is met. The ratio is the median of the pairs' ratios: other load on the
+ * machine varies, but affects both of a pair.
  */
 export const lineOf = (comparison: Comparison): Line => {
   const { goal, atMost, ours, baseline } = comparison;
@@ -120,8 +123,8 @@ export const lineOf = (comparison: Comparison): Line => {
     baseline === undefined ? {} : ratioOf(ours, baseline);
   const reached = compared.ratio ?? oursMedian;
   const ofGoal = goal === undefined ? undefined : atMost === true ? goal / reached : reached / goal;
-  const told = ofGoal === undefined ? {} : { ofGoal, met: ofGoal >= 1 };
-  return { ...comparison, oursMedian, ...compared, ...told };
+  const verdict = ofGoal === undefined ? {} : { ofGoal, met: ofGoal >= 1 };
+  return { ...comparison, oursMedian, ...compared, ...verdict };
 };
 
 const ratioOf = (
@@ -132,33 +135,32 @@ const ratioOf = (
   ratio: median(ours.map((one, at) => one / (baseline[at] ?? Number.NaN))),
 });
 
-/** Three digits, or whole ones of what is larger. */
+/** Three digits, or a whole number from 100 on. */
 export const figureText = (value: number): string =>
   value >= 100 ? Math.round(value).toLocaleString('en') : value.toPrecision(3);
 
 const spread = (values: readonly number[]): string =>
   values.length < 2 ? '' : ` (${figureText(Math.min(...values))}..${figureText(Math.max(...values))})`;
 
-/** What is to be reached, e.g. `>= 1.5x` or `<= 200 MB`; empty without a goal. */
+/** The goal, e.g. `>= 1.5x` or `<= 200 MB`; empty without a goal. */
 export const goalText = ({ goal, atMost, ratio, unit }: Line): string =>
   goal === undefined
     ? ''
     : `${atMost === true ? '<=' : '>='} ${Number(goal.toPrecision(3))}${ratio === undefined ? ` ${unit}` : 'x'}`;
 
-/** Whether the goal is reached; empty without one. */
+/** Whether the goal is met; empty without a goal. */
 export const metText = ({ met }: Line): string => (met === undefined ? '' : met ? 'met' : 'MISSED');
 
-/** Our median with its spread. */
+/** The service's median with its spread. */
 export const oursText = ({ oursMedian, unit, ours }: Line): string =>
   `${figureText(oursMedian)} ${unit}${spread(ours)}`;
 
-/** What ours is compared with, its median and spread; empty where ours stands alone. */
+/** The baseline's name, median and spread; empty without a baseline. */
 export const baselineText = ({ baseline, baselineName = '', baselineMedian = 0 }: Line): string =>
   baseline === undefined ? '' : `${baselineName}: ${figureText(baselineMedian)}${spread(baseline)}`;
 
 export const ratioText = ({ ratio }: Line): string => (ratio === undefined ? '' : `${ratio.toFixed(2)}x`);
 
-/** Columns of a line, as text. */
 export const columns = {
   what: ({ name }: Line): string => name,
   'ours: median (spread)': oursText,
@@ -175,7 +177,7 @@ export const columns = {
       .join('; '),
 } as const;
 
-/** Rows as an aligned table, which is Markdown too; the first one is its head. */
+/** Rows as an aligned table, also valid Markdown. The first row is the head. */
 export const alignedTable = (rows: readonly (readonly string[])[]): string => {
   const [head = [], ...body] = rows;
   const widths = head.map((_, column) => Math.max(3, ...rows.map((row) => (row[column] ?? '').length)));
@@ -185,7 +187,7 @@ export const alignedTable = (rows: readonly (readonly string[])[]): string => {
   return [text(head), rule, ...body.map(text)].join('\n');
 };
 
-/** The lines as a table with all columns. */
+/** All columns of the lines, as a table. */
 export const tableOf = (lines: readonly Line[]): string =>
   alignedTable([
     Object.keys(columns),

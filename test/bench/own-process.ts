@@ -2,18 +2,18 @@ import { writeFile } from 'node:fs/promises';
 import { Session } from 'node:inspector/promises';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { TURN_PROFILE } from './figures/profile.ts';
-import type { TurnObserver } from './measure.ts';
+import { MEASUREMENT_PROFILE } from './figures/profile.ts';
+import type { MeasurementObserver } from './measure.ts';
 
 /**
- * Profiles this process during our turns: for scenarios that run the service's code in it, such as its port.
- * @param directory asked for each turn: where the profile goes
+ * Profiles this process during measurements, for scenarios that run the service's code in it.
+ * @param directory the folder of the next profile
  */
-export const profileOwnProcess = (directory: () => string): TurnObserver => {
+export const profileOwnProcess = (directory: () => string): MeasurementObserver => {
   const session = new Session();
   session.connect();
   const delays = monitorEventLoopDelay({ resolution: 10 });
-  let turns = 0;
+  let profiles = 0;
   return {
     begin: async () => {
       await session.post('Profiler.enable');
@@ -25,7 +25,7 @@ export const profileOwnProcess = (directory: () => string): TurnObserver => {
       delays.disable();
       const { profile } = await session.post('Profiler.stop');
       await writeFile(
-        join(directory(), `${TURN_PROFILE}${(turns += 1)}.cpuprofile`),
+        join(directory(), `${MEASUREMENT_PROFILE}${(profiles += 1)}.cpuprofile`),
         JSON.stringify(profile),
       );
       return delays.percentile(99) / 1e6;

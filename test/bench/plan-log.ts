@@ -3,7 +3,7 @@ import { isAbsolute, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { PostgresSettings } from '../../shared/postgres/embedded/settings.ts';
 import { runSql } from './bench-database.ts';
-import type { TurnObserver } from './measure.ts';
+import type { MeasurementObserver } from './measure.ts';
 import {
   statementsOf,
   statementText,
@@ -13,13 +13,13 @@ import {
   type PlanNode,
 } from './figures/plans.ts';
 
-/** Of a turn from which every statement is taken; of longer ones as many. */
-const FULL_TURN_SECONDS = 0.1;
+/** Every statement of a measurement of this length is logged. Longer ones log as many statements. */
+const FULL_SAMPLE_SECONDS = 0.1;
 
 /**
- * Has Postgres itself write the plan of each statement, as it is executed and with what it did, into its log: nobody has to
- * repeat the service's statements. Statements in functions are written, too.
- * @param seconds of a turn: of long ones not all statements are taken
+ * Makes Postgres log the plan and the actual work of each executed statement, also inside functions. So the service's
+ * statements need no repetition.
+ * @param seconds the length of a measurement. For a long one only a sample of statements is logged
  */
 export const planLogSettings = (seconds: number): PostgresSettings => ({
   shared_preload_libraries: 'auto_explain',
@@ -34,10 +34,13 @@ export const planLogSettings = (seconds: number): PostgresSettings => ({
   'auto_explain.log_nested_statements': 'on',
   'auto_explain.log_parameter_max_length': '0',
   'auto_explain.log_format': 'json',
-  'auto_explain.sample_rate': String(Math.min(1, FULL_TURN_SECONDS / seconds)),
+  'auto_explain.sample_rate': String(Math.min(1, FULL_SAMPLE_SECONDS / seconds)),
 });
 
-/** What Postgres writes about each statement; https://www.postgresql.org/docs/18/runtime-config-logging.html#RUNTIME-CONFIG-LOGGING-JSONLOG */
+/**
+ * A line of Postgres' log;
+ * https://www.postgresql.org/docs/18/runtime-config-logging.html#RUNTIME-CONFIG-LOGGING-JSONLOG
+ */
 interface LogLine {
   /** UTC, e.g. `2026-01-01 10:00:00.123 UTC`. */
   readonly timestamp: string;
@@ -48,11 +51,11 @@ interface LogLine {
 
 const PLAN = /^duration: ([\d.]+) ms {2}plan:\n/;
 
-/** An execution, and when it was over, ms since 1970. */
-type Logged = Execution & { readonly endedAt: number };
+/** `endedAt` is in ms since 1970. */
+type LoggedExecution = Execution & { readonly endedAt: number };
 
-/** @returns undefined of a line that is no plan, or of a connection without a name: the service's have one, the peers' none */
-const executionIn = (line: string): Logged | undefined => {
+/** @returns undefined for other lines, and for connections without a name: only the service's connections have one */
+const executionIn = (line: string): LoggedExecution | undefined => {
   const { timestamp, dbname, application_name: application, message = '' } = JSON.parse(line) as LogLine;
   const ms = PLAN.exec(message);
   if (ms === null || dbname === undefined || (application ?? '') === '') return undefined;
@@ -71,13 +74,13 @@ const logFileOf = async (serverUrl: string): Promise<string> => {
     serverUrl,
     `select current_setting('data_directory') as directory, pg_current_logfile('jsonlog') as file`,
   )) as [{ directory: string; file: string | null }];
-  if (row.file === null) throw new Error('Postgres writes no plans');
+  if (row.file === null) throw new Error('Postgres logs no plans');
   return isAbsolute(row.file) ? row.file : join(row.directory, row.file);
 };
 
 const TABLES_MAX = 3;
 
-/** Those of most rows as Postgres counts them in passing, which is about right, with the rows that they have. */
+/** Selects the tables by Postgres' row estimates, and counts their rows. */
 const largestTables = async (serverUrl: string, database: string): Promise<DatabasePlans['tables']> => {
   const url = new URL(serverUrl);
   url.pathname = `/${database}`;
@@ -97,46 +100,46 @@ const largestTables = async (serverUrl: string, database: string): Promise<Datab
   return counted.toSorted((a, b) => b.rows - a.rows);
 };
 
-/** From and to, ms since 1970. */
-type Turn = readonly [from: number, to: number];
+/** In ms since 1970. */
+type TimeRange = readonly [from: number, to: number];
 
-/** Takes down when our turns were. */
-export interface TurnTimes extends TurnObserver {
-  readonly turns: readonly Turn[];
+/** Records the times of the measurements. */
+export interface MeasurementTimes extends MeasurementObserver {
+  readonly ranges: readonly TimeRange[];
   forget(): void;
 }
 
-export const takeTurnTimes = (): TurnTimes => {
-  const turns: Turn[] = [];
+export const recordMeasurementTimes = (): MeasurementTimes => {
+  const ranges: TimeRange[] = [];
   let from = 0;
   return {
-    turns,
+    ranges,
     begin: async () => {
       from = Date.now();
     },
     end: async () => {
-      turns.push([from, Date.now()]);
+      ranges.push([from, Date.now()]);
       return undefined;
     },
     forget: () => {
-      turns.length = 0;
+      ranges.length = 0;
     },
   };
 };
 
-/** Forgets what was executed so far. */
+/** Clears the plans logged so far. */
 export const forgetPlans = async (serverUrl: string): Promise<void> => {
   await truncate(await logFileOf(serverUrl));
 };
 
-/** The plans of what was executed in these turns, of databases that still exist. */
+/** Plans of the statements executed during these measurements, in databases that still exist. */
 export const takePlans = async (
   serverUrl: string,
   run: string,
-  turns: readonly Turn[],
+  ranges: readonly TimeRange[],
 ): Promise<PlanFigures> => {
   const file = await open(await logFileOf(serverUrl));
-  const executions: Logged[] = [];
+  const executions: LoggedExecution[] = [];
   for await (const line of createInterface({ input: file.createReadStream(), crlfDelay: Infinity })) {
     const execution = executionIn(line);
     if (execution !== undefined) executions.push(execution);
@@ -144,7 +147,7 @@ export const takePlans = async (
   const own = new URL(serverUrl).pathname.slice(1);
   const ofScenario = executions.filter(
     ({ database, endedAt }) =>
-      database !== own && turns.some(([from, to]) => from <= endedAt && endedAt <= to),
+      database !== own && ranges.some(([from, to]) => from <= endedAt && endedAt <= to),
   );
   const databases = await Promise.all(
     [...statementsOf(ofScenario)].map(async ([database, statements]) => ({

@@ -5,13 +5,13 @@ import { mergeFigures, type Figures } from './figures/figures.ts';
 import { documentPaths, publicationOf, type Documents } from './figures/publication.ts';
 
 /**
- * `npm run bench:publish -- FILE...`: writes figures of one or several runs (`npm run bench -- --json FILE`) to
- * `test/bench/results/performance.json` and everything that is made of it. A scenario's lines are those of the last file that has it;
- * name `test/bench/results/performance.json` first to keep what is there.
+ * `npm run bench:publish -- FILE...` writes the figures of one or several runs (`npm run bench -- --json FILE`) to
+ * `test/bench/results/performance.json` and all pages made from it. A scenario's lines are those of the last file that
+ * contains it. Name `test/bench/results/performance.json` first to keep the present lines.
  */
 
 const files = process.argv.slice(2);
-if (files.length === 0) throw new Error('npm run bench:publish -- FILE...: no file was named');
+if (files.length === 0) throw new Error('npm run bench:publish -- FILE...: name at least one file');
 const read = (path: string): Promise<string> => readFile(join(packageDirectory, path), 'utf8');
 const figures = mergeFigures(
   await Promise.all(files.map(async (file) => JSON.parse(await readFile(file, 'utf8')) as Figures)),

@@ -13,17 +13,17 @@ import { profileFiguresOf, type ProfileFigures } from './figures/profile.ts';
 import { databaseText, type PlanFigures } from './figures/plans.ts';
 import { captionOf, profileText } from './figures/sections.ts';
 import { describeMachine, machineText } from './machine.ts';
-import { observeTurns, quantile, tableOf, type Line, type TurnObserver } from './measure.ts';
+import { observeMeasurements, quantile, tableOf, type Line, type MeasurementObserver } from './measure.ts';
 import { profileOwnProcess } from './own-process.ts';
-import { forgetPlans, planLogSettings, takePlans, takeTurnTimes } from './plan-log.ts';
+import { forgetPlans, planLogSettings, takePlans, recordMeasurementTimes } from './plan-log.ts';
 import { longOnly, scenarios } from './scenarios/all-scenarios.ts';
 import type { Bench, Opening, Scenario } from './scenarios/scenario.ts';
 import { runningPorts } from './service-process.ts';
 
 /**
- * `npm run bench -- [--quick] [--only NAME]... [--seconds S] [--json FILE] [--svg FILE] [--profile DIR]
- * [--plans] [--default-postgres] [--peers DIR]`: the service against its peers, both in alternation in one run. Brings its own Postgres; with
- * `DATABASE_URL` it makes databases there and drops them.
+ * `npm run bench -- [--quick] [--only NAME]... [--seconds S] [--json FILE] [--svg FILE] [--profile DIR] [--plans]
+ * [--default-postgres] [--peers DIR]` compares the service with its peers, alternately in one run. It starts its own
+ * Postgres. With `DATABASE_URL` it creates databases there and drops them.
  */
 
 const { values } = parseArgs({
@@ -40,33 +40,38 @@ const { values } = parseArgs({
   },
 });
 
-type Named = readonly [name: string, scenario: Scenario];
+type NamedScenario = readonly [name: string, scenario: Scenario];
 
-const chosen = (): readonly Named[] => {
+const chosen = (): readonly NamedScenario[] => {
   const { only, quick } = values;
   const unknown = (only ?? []).filter((name) => scenarios[name] === undefined);
   if (unknown.length > 0) {
-    throw new Error(`no scenario ${unknown.join(', ')}; there are: ${Object.keys(scenarios).join(', ')}`);
+    throw new Error(
+      `unknown scenario: ${unknown.join(', ')}. Scenarios: ${Object.keys(scenarios).join(', ')}`,
+    );
   }
   return Object.entries(scenarios).filter(([name]) => only?.includes(name) ?? !(quick && longOnly.has(name)));
 };
 
-/** Of one measurement. */
+/** The length of one measurement. */
 const secondsOf = (): number => {
   const seconds = Number(values.seconds ?? (values.quick ? 0.1 : 3));
-  if (!(seconds > 0)) throw new Error(`--seconds ${values.seconds}: a number above 0 is needed`);
+  if (!(seconds > 0)) throw new Error(`--seconds must be above 0, not ${values.seconds}`);
   return seconds;
 };
 
-/** A process that served several scenarios would have one profile of all, and do its idle work in the plans of others. */
+/**
+ * Observed scenarios do not share a process: it would have one profile for all, and its idle work would appear in the
+ * plans of others.
+ */
 const isObserving = values.profile !== undefined || values.plans;
 
 type Closers = (() => Promise<void>)[];
 
-/** A scenario's bench, and what closes all that was opened by it. */
+/** A scenario's bench, and a function that closes everything it opened. */
 type OpenBench = () => { readonly bench: Bench; close(): Promise<void> };
 
-/** Each scenario has a bench of its own; what several share is closed at the end of the run. */
+/** Each scenario has its own bench. Shared resources are closed at the end of the run. */
 const benches = (serverUrl: string, templateUrl: string, ofRun: Closers): OpenBench => {
   const shared = new Map<unknown, Promise<unknown>>();
   const benchOf = (closers: Closers): Bench => ({
@@ -84,7 +89,7 @@ const benches = (serverUrl: string, templateUrl: string, ofRun: Closers): OpenBe
     shared: <Opened>(open: (bench: Opening) => Promise<Opened>): Promise<Opened> => {
       const opened = shared.get(open) ?? open(benchOf(isObserving ? closers : ofRun));
       shared.set(open, opened);
-      // What stands under a function is what this function has opened.
+      // The key is the function that opened the value.
       return opened as Promise<Opened>;
     },
     atEnd: (close) => closers.push(close),
@@ -93,13 +98,13 @@ const benches = (serverUrl: string, templateUrl: string, ofRun: Closers): OpenBe
     const closers: Closers = [];
     if (isObserving) shared.clear();
     const close = (): Promise<void> => closeAll(closers);
-    // Of a run that is stopped in the middle of a scenario.
+    // For a run that is stopped during a scenario.
     ofRun.push(close);
     return { bench: benchOf(closers), close };
   };
 };
 
-/** In reverse order, each once; a failure does not keep the others open. */
+/** Closes in reverse order, each once, also after a failure. */
 const closeAll = async (closers: Closers): Promise<void> => {
   for (let close = closers.pop(); close !== undefined; close = closers.pop()) {
     await close().catch((error: unknown) => process.stderr.write(`not closed: ${String(error)}\n`));
@@ -111,7 +116,7 @@ const load = (): number => loadavg()[0] ?? 0;
 
 const profileDirectory = (profiles: string, name: string): string => join(resolve(profiles), name);
 
-/** Has each process of the service write a profile to a folder of the scenario that starts it. */
+/** Makes each process of the service write a profile to a folder of the scenario. */
 const profileInto = async (name: string): Promise<void> => {
   if (values.profile === undefined) return;
   const directory = profileDirectory(values.profile, name);
@@ -120,8 +125,8 @@ const profileInto = async (name: string): Promise<void> => {
   process.env['BENCH_PROFILE_DIR'] = directory;
 };
 
-/** Those of the service where any runs; where none does its code runs in this one. */
-const ourProcesses = (): TurnObserver => {
+/** Observes the service's processes, or this process if none runs. */
+const ourProcesses = (): MeasurementObserver => {
   const own = profileOwnProcess(() => process.env['BENCH_PROFILE_DIR'] ?? '.');
   let observed = own;
   return {
@@ -133,7 +138,7 @@ const ourProcesses = (): TurnObserver => {
   };
 };
 
-/** What the processes have written, once they have ended. */
+/** Reads the profiles after the processes have ended. */
 const profileOf = async (
   name: string,
   run: string,
@@ -146,15 +151,15 @@ const profileOf = async (
   return { profile: { run, ...summed, ...(delays.length > 0 && { loopDelayMs: quantile(delays, 0.5) }) } };
 };
 
-const turnTimes = takeTurnTimes();
+const measurementTimes = recordMeasurementTimes();
 
-/** What Postgres executed in our turns, while its databases are still there. */
+/** Reads the plans while the scenario's databases still exist. */
 const plansOf = async (serverUrl: string, run: string): Promise<{ plans?: PlanFigures }> =>
-  values.plans ? { plans: await takePlans(serverUrl, run, turnTimes.turns) } : {};
+  values.plans ? { plans: await takePlans(serverUrl, run, measurementTimes.ranges) } : {};
 
-/** @returns undefined when the scenario failed, which is printed */
+/** @returns undefined if the scenario failed; prints the failure */
 const take = async (
-  [name, scenario]: Named,
+  [name, scenario]: NamedScenario,
   openBench: OpenBench,
   run: string,
   serverUrl: string,
@@ -162,7 +167,7 @@ const take = async (
   const [startedAt, startedMs, loadBefore] = [now(), performance.now(), load()];
   await profileInto(name);
   if (values.plans) await forgetPlans(serverUrl);
-  turnTimes.forget();
+  measurementTimes.forget();
   const { bench, close } = openBench();
   try {
     const lines = await scenario(bench);
@@ -216,8 +221,8 @@ const main = async (): Promise<void> => {
   process.once('SIGINT', () => void closeAll(closers).finally(() => process.exit(130)));
   const [startedAt, startedMs, loadAtStart] = [now(), performance.now(), load()];
   const taken: ScenarioFigures[] = [];
-  observeTurns([
-    ...(values.plans ? [turnTimes] : []),
+  observeMeasurements([
+    ...(values.plans ? [measurementTimes] : []),
     ...(values.profile === undefined ? [] : [ourProcesses()]),
   ]);
   try {
@@ -229,7 +234,8 @@ const main = async (): Promise<void> => {
     const machine = await describeMachine(postgres.url);
     process.stdout.write(`${machineText(machine)}\nload ${loadAtStart.toFixed(1)} at the start\n`);
     const leftOut = values.quick && values.only === undefined ? [...longOnly] : [];
-    if (leftOut.length > 0) process.stdout.write(`left to the long form, or --only: ${leftOut.join(', ')}\n`);
+    if (leftOut.length > 0)
+      process.stdout.write(`only in the long form or with --only: ${leftOut.join(', ')}\n`);
     const template = await createBenchDatabase(postgres.url);
     closers.push(template.drop);
     await migrate(template.url, migrations);
@@ -242,7 +248,7 @@ const main = async (): Promise<void> => {
       const ofScenario = await take(named, openBench, startedAt, postgres.url);
       if (ofScenario === undefined) failed.push(named[0]);
       else taken.push(ofScenario);
-      // After each one: a long run that is stopped has not been for nothing.
+      // After each scenario, so that a stopped run keeps its figures.
       await writeJson(figures());
     }
     await report(figures());
@@ -254,9 +260,9 @@ const main = async (): Promise<void> => {
   const failed = selected.length - taken.length;
   const seconds = Math.round((performance.now() - startedMs) / 1_000);
   process.stdout.write(
-    `${lines.length} lines, ${missed} goals missed, ${failed} scenarios failed, ${seconds} s in all\n`,
+    `${lines.length} lines, ${missed} goals missed, ${failed} scenarios failed, ${seconds} s in total\n`,
   );
-  // A missed goal is a figure to look at, not an error: the machine may be busy with something else.
+  // A missed goal is not an error: the machine may be busy.
   process.exitCode = failed > 0 ? 1 : 0;
 };
 

@@ -12,20 +12,20 @@ const run = promisify(execFile);
 export interface ServiceProcess {
   readonly port: number;
   readonly pid: number;
-  /** Milliseconds from the start of the process until `/ready` said yes. */
+  /** Milliseconds from the start of the process until `/ready` answered 200. */
   readonly readyMs: number;
   stop(): Promise<void>;
   kill(): Promise<void>;
 }
 
-/** Beside what this process has; undefined: not even that. */
+/** Added to this process's environment; undefined removes a variable. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 export type Start = (environment: Environment) => Promise<ServiceProcess>;
 
-/** Where each process of the service writes a profile of its processor time when it ends; none when unset. */
+/** The folder for each process's profile, written when it ends. Undefined: no profiles. */
 const profileDirectory = (): string | undefined => process.env['BENCH_PROFILE_DIR'];
 
-/** Starts the real service as a process of its own and waits until it is ready. */
+/** Starts the real service as a separate process and waits until it is ready. */
 export const startService: Start = (environment) => {
   const directory = profileDirectory();
   const profiling = directory === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${directory}`];
@@ -34,10 +34,12 @@ export const startService: Start = (environment) => {
 
 const running = new Map<ChildProcess, number>();
 
-/** TCP ports of the service's processes that this one has started and that run. */
+/** Ports of the service's running processes that this process started. */
 export const runningPorts = (): readonly number[] => [...running.values()];
 
-/** The same by `npm start`, as a person does; a process group of its own, since npm starts others. */
+/**
+ * Starts the service by `npm start`, as a person does. It has its own process group, since npm starts other processes.
+ */
 export const npmStart: Start = (environment) => startProcess('npm', ['start', '--silent'], environment);
 
 const startProcess = async (
@@ -62,7 +64,7 @@ const startProcess = async (
     pid: child.pid ?? 0,
     readyMs,
     stop: () => end(child, 'SIGTERM'),
-    // One that is killed writes no profile.
+    // A killed process would write no profile.
     kill: () => end(child, profileDirectory() === undefined ? 'SIGKILL' : 'SIGTERM'),
   };
 };
@@ -84,10 +86,10 @@ const untilReady = async (port: number, child: ChildProcess): Promise<void> => {
   throw new Error(`the service was not ready: status ${exitCode}, signal ${signalCode}`);
 };
 
-/** Where nobody takes note of the end of processes without a parent they seem to live. */
+/** Without a process that reaps orphans, ended processes still appear alive. */
 const GROUP_MS_MAX = 10_000;
 
-/** Ends a program and all that it has started: npm is gone before the service that it runs has stopped its Postgres. */
+/** Ends a program and its children: npm ends before the service below it has stopped its Postgres. */
 const end = async (child: ChildProcess, signal: NodeJS.Signals): Promise<void> => {
   if (hasEnded(child) || child.pid === undefined) return;
   const exited = once(child, 'exit');
@@ -105,7 +107,7 @@ const isGroupAlive = (pid: number): boolean => {
   }
 };
 
-/** An account with a key, made as an operator makes one. */
+/** Creates an account with a key, as an operator does. */
 export const createAccount = async (
   environment: Environment,
 ): Promise<{ customerId: number; apiKey: string }> => {

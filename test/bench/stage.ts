@@ -4,7 +4,7 @@ import { startChildServer } from './child-server.ts';
 import { createAccount, startService, type Environment, type ServiceProcess } from './service-process.ts';
 import type { Opening, Stage } from './scenarios/scenario.ts';
 
-/** An account's advertisers on the service of one database. */
+/** The service with its own database and account. */
 export interface OwnService {
   readonly service: ServiceProcess;
   readonly databaseUrl: string;
@@ -16,7 +16,7 @@ export interface OwnService {
 export const startOwnService = async (bench: Opening, settings: Environment = {}): Promise<OwnService> => {
   const { url } = await bench.createDatabase();
   const environment = { DATABASE_URL: url, NODE_ENV: 'test', ...settings };
-  // Each to its end: a service that is still starting when the other fails would be nobody's.
+  // Waits for both: if one fails, the other must still be closed.
   const [started, made] = await Promise.allSettled([startService(environment), createAccount(environment)]);
   if (started.status === 'rejected') throw started.reason;
   const { value: service } = started;
@@ -34,12 +34,12 @@ export const openStage = async (bench: Opening): Promise<Stage> => {
   return { ...own, bare: { port: bare.port, databaseUrl: bareDatabase.url } };
 };
 
-/** A service whose files are on the project's disk: the system's temporary folder is memory on some machines. */
+/** A service whose files are on the project's disk: on some machines the system's temporary folder is memory. */
 export const openFileService = async (bench: Opening): Promise<OwnService & { readonly folder: string }> => {
   const folder = await mkdtemp(join(process.cwd(), '.bench-files-'));
   bench.atEnd(() => rm(folder, { recursive: true, force: true }));
   return { folder, ...(await startOwnService(bench, { DATA_DIR: folder })) };
 };
 
-/** A service to which calls of conversion events are sent. */
+/** A service for calls with conversion events. */
 export const openConversionService = (bench: Opening): Promise<OwnService> => startOwnService(bench);

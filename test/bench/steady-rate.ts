@@ -1,7 +1,7 @@
 /**
- * How many a second, from the times when each was done: of the middle four fifths, as the first ones wait for what is
- * loaded once and the last ones for each other.
- * @param doneAt ms, in any order
+ * The rate per second in the middle four fifths. The first ones include one-time work, the last ones wait for each
+ * other.
+ * @param doneAt completion times in ms, in any order
  */
 export const steadyRate = (doneAt: readonly number[]): number => {
   const sorted = [...doneAt].sort((a, b) => a - b);

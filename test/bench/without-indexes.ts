@@ -1,6 +1,6 @@
 import { runSql } from './bench-database.ts';
 
-/** Runs statements that fill a table, whose indexes are made once its rows are there: row by row they take most of the time. */
+/** Fills a table without its indexes and creates them afterwards: updating them row by row takes most of the time. */
 export const withoutIndexes = async (
   url: string,
   table: string,

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import { createBenchDatabase, openPostgres, runSql, type BenchPostgres } from '../bench/bench-database.ts';
 import type { PlanFigures } from '../bench/figures/plans.ts';
-import { forgetPlans, planLogSettings, takePlans, takeTurnTimes } from '../bench/plan-log.ts';
+import { forgetPlans, planLogSettings, takePlans, recordMeasurementTimes } from '../bench/plan-log.ts';
 import { until } from '../support/toy-projection.ts';
 
 describe('plans of a run of the benchmark', () => {
@@ -31,8 +31,8 @@ describe('plans of a run of the benchmark', () => {
   };
   const statementsIn = ({ databases }: PlanFigures) => databases.flatMap(({ statements }) => statements);
 
-  test('are those of the named connections in our turns, of what functions execute too, with what each node did', async () => {
-    const times = takeTurnTimes();
+  test('are those of the named connections during measurements, including statements inside functions, with the work of each node', async () => {
+    const times = recordMeasurementTimes();
     await execute('exchange', 'select count(*) from things as set_up');
     await times.begin();
     await execute('', 'select count(*) from things as of_a_peer');
@@ -41,9 +41,9 @@ describe('plans of a run of the benchmark', () => {
     await times.end();
     await execute('exchange', 'select count(*) from things as afterwards');
     // Postgres writes its log, and its counts of rows, a moment later.
-    let plans = await takePlans(postgres.url, 'the run', times.turns);
+    let plans = await takePlans(postgres.url, 'the run', times.ranges);
     await until(async () => {
-      plans = await takePlans(postgres.url, 'the run', times.turns);
+      plans = await takePlans(postgres.url, 'the run', times.ranges);
       return statementsIn(plans).length === 4;
     });
 

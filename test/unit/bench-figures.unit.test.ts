@@ -182,7 +182,7 @@ describe('figures of a run with plans', () => {
     expect(section).toContain('## growth\n');
     expect(section).toContain('Largest tables: `things` 20,000 rows.');
     expect(section).toContain(
-      'select\n-- 3 executions, median 2 ms, together 6 ms\n  Index Scan by by_name on things: 50 rows, 2 ms, 40 pages\n',
+      'select\n-- 3 executions, median 2 ms, total 6 ms\n  Index Scan by by_name on things: 50 rows, 2 ms, 40 pages\n',
     );
     expect(latestFigures(figures)).not.toContain('2026-01-02');
   });
@@ -237,7 +237,7 @@ describe('figures of a run with plans', () => {
   test('are cut where they have very many nodes', () => {
     const lines = planLines(node({ Plans: Array.from({ length: 50 }, () => node({})) }));
     expect(lines).toHaveLength(31);
-    expect(lines.at(-1)).toBe('and 21 nodes more');
+    expect(lines.at(-1)).toBe('and 21 more nodes');
   });
 });
 
@@ -269,10 +269,10 @@ describe('a profile', () => {
     ]);
   });
 
-  test('of turns in a process that had started before has no start, and no time of the profiler itself', () => {
+  test('of measurements in a running process excludes no start and does not count the profiler itself', () => {
     const nodes = [...profile.nodes, frame(6, 'dispatch', '')];
-    const turn = { nodes, samples: [3, 6, 4], timeDeltas: [second, 8 * second, 3 * second] };
-    const figures = addUp([{ profile: turn, sourceOf: ({ url }) => url, isTurn: true }]);
+    const measured = { nodes, samples: [3, 6, 4], timeDeltas: [second, 8 * second, 3 * second] };
+    const figures = addUp([{ profile: measured, sourceOf: ({ url }) => url, isMeasurement: true }]);
     expect(figures).toEqual({
       busy: 1,
       parts: [

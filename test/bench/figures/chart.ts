@@ -2,17 +2,17 @@ import { baselineText, figureText, goalText, ratioText, type Line } from '../mea
 
 const NAME_WIDTH = 470;
 const BAR_WIDTH = 460;
-const TOLD_WIDTH = 190;
+const RESULT_WIDTH = 190;
 const MARGIN = 16;
 const ROW = 22;
 const TOP = 74;
 const CAPTION_LINE = 16;
-const WIDTH = MARGIN + NAME_WIDTH + BAR_WIDTH + TOLD_WIDTH + MARGIN;
+const WIDTH = MARGIN + NAME_WIDTH + BAR_WIDTH + RESULT_WIDTH + MARGIN;
 
 const escaped = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 
-/** Powers of two around the values and 1, at least a factor of two to each side. */
+/** The exponents of two around the values and 1, at least one on each side. */
 const scaleOf = (values: readonly number[]): { low: number; high: number } => ({
   low: Math.min(-1, Math.floor(Math.log2(Math.min(1, ...values)))),
   high: Math.max(1, Math.ceil(Math.log2(Math.max(1, ...values)))),
@@ -20,7 +20,7 @@ const scaleOf = (values: readonly number[]): { low: number; high: number } => ({
 
 const tickText = (power: number): string => (power < 0 ? `1/${2 ** -power}` : `${2 ** power}`);
 
-/** Breaks a text between words. */
+/** Breaks text between words. */
 const wrapped = (text: string, lengthMax: number): readonly string[] =>
   text.split(' ').reduce<string[]>((lines, word) => {
     const last = lines.at(-1);
@@ -52,10 +52,10 @@ const style = `
   }`;
 
 /**
- * Bars of what was reached of each goal, on a logarithmic scale, with a line at the goal. Bars of what is met are filled and
- * of what is missed hatched, and each says so. Lines without a goal are left out.
- * @param caption what a figure is worth nothing without: machine, versions, date, command, load
- * @returns an SVG document that reads in light and dark
+ * Bars that show the ratio to each goal on a logarithmic scale, with a line at the goal. Bars of met goals are filled,
+ * of missed goals hatched, and both are labelled. Lines without a goal are omitted.
+ * @param caption the conditions of the figures: machine, versions, date, command, load
+ * @returns an SVG document that is readable in light and dark mode
  */
 export const chartOf = (title: string, lines: readonly Line[], caption: readonly string[]): string => {
   const shown = lines.flatMap((line) => (line.ofGoal === undefined ? [] : [{ line, ofGoal: line.ofGoal }]));
@@ -90,7 +90,7 @@ export const chartOf = (title: string, lines: readonly Line[], caption: readonly
   ].join('\n');
 };
 
-/** Seen on both sides of the goal's line. */
+/** Wide enough to be visible on both sides of the goal's line. */
 const BAR_WIDTH_MIN = 3;
 const NAME_LENGTH_MAX = 80;
 const shortened = (text: string): string =>
@@ -103,13 +103,13 @@ const barOf = (line: Line, ofGoal: number, y: number, x: (power: number) => numb
   const kind = ofGoal >= 1 ? 'met' : 'missed';
   const baseline = line.baselineName === undefined ? '' : ` / ${line.baselineName}`;
   const reached = line.ratio === undefined ? `${figureText(line.oursMedian)} ${line.unit}` : ratioText(line);
-  const told = `${kind}: ${reached}, goal ${goalText(line)}`;
+  const label = `${kind}: ${reached}, goal ${goalText(line)}`;
   const middle = y + ROW / 2 + 4;
   return [
-    `<g><title>${escaped(`${line.name}: ${told}. ${baselineText(line)}`)}</title>`,
+    `<g><title>${escaped(`${line.name}: ${label}. ${baselineText(line)}`)}</title>`,
     `<text x="${MARGIN + NAME_WIDTH - 8}" y="${middle}" text-anchor="end" font-size="11">${escaped(shortened(`${line.name}${baseline}`))}</text>`,
     `<rect class="${kind}" x="${from}" y="${y + 4}" width="${width.toFixed(1)}" height="${ROW - 8}"/>`,
-    `<text x="${MARGIN + NAME_WIDTH + BAR_WIDTH + 8}" y="${middle}">${escaped(told)}</text></g>`,
+    `<text x="${MARGIN + NAME_WIDTH + BAR_WIDTH + 8}" y="${middle}">${escaped(label)}</text></g>`,
   ].join('');
 };
 
@@ -127,11 +127,11 @@ export interface PairChart {
   readonly lines: readonly Line[];
   /** The label of a line, instead of its name. */
   readonly labelOf?: (line: Line) => string;
-  /** Names the bar of our figure. */
+  /** The name of this service's bar. */
   readonly oursName: string;
 }
 
-/** Two bars for each line, ours and the baseline, on one linear scale from 0. */
+/** Two bars for each line, the service and the baseline, on one linear scale from 0. */
 export const pairChartOf = ({
   title,
   subtitle,

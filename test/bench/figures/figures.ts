@@ -3,46 +3,46 @@ import type { Line } from '../measure.ts';
 import type { PlanFigures } from './plans.ts';
 import type { ProfileFigures } from './profile.ts';
 
-/** What a run of the benchmark was: where, when, how, and how busy the machine was with anything. */
+/** The circumstances of a benchmark run. */
 export interface RunFigures {
   readonly machine: Machine;
   readonly command: string;
   /** ISO 8601. */
   readonly startedAt: string;
-  /** Averages of the last minute: processes that ran or waited. At the start none of them is the benchmark's. */
+  /** Averages over one minute of running and waiting processes. At the start, none of them belongs to the benchmark. */
   readonly loadAtStart: number;
   readonly loadAtEnd: number;
-  /** Scenarios that ended with an error: they have no lines of this run. */
+  /** Scenarios that failed. They have no lines from this run. */
   readonly failed?: readonly string[];
 }
 
-/** One scenario's lines, and when they were taken. */
+/** One scenario's lines, and their time. */
 export interface ScenarioFigures {
   readonly scenario: string;
-  /** Which of the runs. */
+  /** The key of the run. */
   readonly run: string;
   readonly startedAt: string;
   readonly seconds: number;
   readonly loadBefore: number;
   readonly loadAfter: number;
   readonly lines: readonly Line[];
-  /** Only of a run with `--profile`. */
+  /** Only for a run with `--profile`. */
   readonly profile?: ProfileFigures;
-  /** Only of a run with `--plans`. */
+  /** Only for a run with `--plans`. */
   readonly plans?: PlanFigures;
 }
 
-/** What `--json` writes. */
+/** The content of a `--json` file. */
 export interface Figures {
-  /** By the time of their start. */
+  /** Keyed by start time. */
   readonly runs: Readonly<Record<string, RunFigures>>;
   readonly scenarios: readonly ScenarioFigures[];
 }
 
 /**
- * Figures of several runs as one: all lines of a scenario are those of the last one that took it, in the place of the first,
- * and its profile and its plans are the last ones there are. Looking costs time, so one that was looked at gives its lines only
- * where no other did. Runs of which nothing is left are left out.
+ * Merges the figures of several runs. Each scenario takes the lines of its last run, and its last profile and plans.
+ * The order is that of the first runs. Profiling and plans cost time, so the lines of such a run count only if no other
+ * run has the scenario. Runs without remaining figures are omitted.
  */
 export const mergeFigures = (all: readonly Figures[]): Figures => {
   const merged = new Map<string, ScenarioFigures>();

@@ -2,8 +2,8 @@ import type { Line } from '../measure.ts';
 import type { Figures } from './figures.ts';
 
 /**
- * The main lines of the published figures, in this order: each goal of the project once, by what its name begins with. The quick
- * and the long form of a scenario name other sizes.
+ * The main lines of the published figures, in order. Each goal of the project appears once, by the beginning of its
+ * name: the quick and the long form of a scenario have different sizes in the name.
  */
 export const mainLines: readonly (readonly [scenario: string, name: string, baselineName?: string])[] = [
   ['start', 'npm start'],
@@ -55,11 +55,11 @@ const lineIn = (
     .find((taken) => taken.scenario === scenario)
     ?.lines.find((one) => one.name.startsWith(name) && (one.baselineName ?? '').startsWith(baselineName));
 
-/** Those of them that the figures have; a quick run leaves some scenarios out. */
+/** The main lines in the figures. A quick run omits some scenarios. */
 export const mainLinesOf = (figures: Figures): readonly Line[] =>
   mainLines.flatMap((main) => lineIn(figures, main) ?? []);
 
-/** Those that they do not have, as `scenario: name`. */
+/** The main lines that the figures lack, as `scenario: name`. */
 export const mainLinesMissing = (figures: Figures): readonly string[] =>
   mainLines
     .filter((main) => lineIn(figures, main) === undefined)

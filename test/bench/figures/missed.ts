@@ -1,15 +1,15 @@
 import type { Figures } from './figures.ts';
 
-/** Lines of a scenario whose names begin so. */
-interface Explained {
+/** The lines of a scenario whose names begin with `name`. */
+interface Explanation {
   readonly scenario: string;
   readonly name: string;
 }
 
 const HEADING = '## What is missed, and why';
 
-/** First cells of that section's table: `` `scenario` beginning of a line's name ``, several apart by `<br>`. */
-const explainedIn = (document: string): readonly Explained[] => {
+/** The first cells of that section's table: `` `scenario` beginning of a line's name ``, separated by `<br>`. */
+const explainedIn = (document: string): readonly Explanation[] => {
   const section = document.slice(document.indexOf(HEADING) + HEADING.length).split('\n## ')[0] ?? '';
   return [...section.matchAll(/^\| (`[^|]+)\|/gm)]
     .flatMap(([, cell = '']) => cell.split('<br>'))
@@ -17,7 +17,7 @@ const explainedIn = (document: string): readonly Explained[] => {
     .map((match) => ({ scenario: match?.[1] ?? '', name: match?.[2] ?? '' }));
 };
 
-/** Missed goals of which `test/bench/results/notes.md` does not say what bounds them. */
+/** Missed goals that `test/bench/results/notes.md` does not explain. */
 export const unexplained = ({ scenarios }: Figures, document: string): readonly string[] => {
   const explained = explainedIn(document);
   return scenarios.flatMap(({ scenario, lines }) =>

@@ -1,30 +1,30 @@
-/** Statements that Postgres executed for the service in a scenario, with the plans that it followed. */
+/** Statements that Postgres executed for the service in a scenario, with their plans. */
 export interface PlanFigures {
-  /** Which of the runs. */
+  /** The key of the run. */
   readonly run: string;
   readonly databases: readonly DatabasePlans[];
 }
 
 export interface DatabasePlans {
-  /** Its largest tables when the scenario was over, the largest first. */
+  /** The largest tables at the end of the scenario, the largest first. */
   readonly tables: readonly { readonly name: string; readonly rows: number }[];
-  /** Those that took most of the time, in all executions together. */
+  /** The statements with the longest total time. */
   readonly statements: readonly StatementPlans[];
 }
 
 export interface StatementPlans {
-  /** Its beginning and its end, without line breaks. */
+  /** The beginning and the end, without line breaks. */
   readonly text: string;
   readonly executions: number;
   readonly medianMs: number;
   readonly totalMs: number;
-  /** Of the execution of median time: a line for each node, indented below the one that reads it. */
+  /** The execution with the median time: one line for each node, indented below its parent. */
   readonly plan: readonly string[];
-  /** Of the one that touched most pages, where they were more than twice as many. */
+  /** The execution that touched most pages, if it touched more than twice as many. */
   readonly largestPlan?: readonly string[];
 }
 
-/** A node of `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON)`: the members that are shown. */
+/** A node of `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON)`: only the members shown. */
 export interface PlanNode {
   readonly 'Node Type': string;
   readonly Operation?: string;
@@ -34,7 +34,7 @@ export interface PlanNode {
   readonly 'CTE Name'?: string;
   readonly 'Subplan Name'?: string;
   readonly 'Plan Rows': number;
-  /** In each loop, as are the milliseconds. */
+  /** Per loop, like the milliseconds. */
   readonly 'Actual Rows': number;
   readonly 'Actual Total Time'?: number;
   readonly 'Actual Loops': number;
@@ -45,7 +45,6 @@ export interface PlanNode {
   readonly Plans?: readonly PlanNode[];
 }
 
-/** One execution. */
 export interface Execution {
   readonly database: string;
   readonly text: string;
@@ -53,7 +52,7 @@ export interface Execution {
   readonly plan: PlanNode;
 }
 
-/** Lists of one read model begin alike, and differ by their conditions, which come last. */
+/** Lists of one read model have the same beginning. They differ in their conditions at the end. */
 const [BEGINNING_CHARS, END_CHARS] = [200, 600];
 const TEXT_LINE = /.{1,118}(?:\s|$)/g;
 const NODES_MAX = 30;
@@ -64,7 +63,7 @@ const shortened = (text: string): string =>
     ? `${text.slice(0, BEGINNING_CHARS)} … ${text.slice(-END_CHARS)}`
     : text;
 
-/** Whole ones from 10 on: what more digits would say is chance. */
+/** Whole numbers from 10 on: more digits would be noise. */
 const numberText = (value: number): string =>
   value >= 10 ? Math.round(value).toLocaleString('en') : String(Number(value.toPrecision(2)));
 
@@ -105,11 +104,14 @@ const linesOf = (node: PlanNode, depth = 0): readonly string[] => [
     .flatMap((below) => linesOf(below, depth + 1)),
 ];
 
-/** What a plan did, without costs, conditions and what was never executed; times and pages of a node include those of the nodes below it. */
+/**
+ * The nodes of a plan, without costs, conditions and nodes that were never executed. Times and pages of a node include
+ * its children.
+ */
 export const planLines = (plan: PlanNode): readonly string[] => {
   const lines = linesOf(plan);
   const left = lines.length - NODES_MAX;
-  return left > 1 ? [...lines.slice(0, NODES_MAX), `and ${left} nodes more`] : lines;
+  return left > 1 ? [...lines.slice(0, NODES_MAX), `and ${left} more nodes`] : lines;
 };
 
 const summed = (executions: readonly Execution[]): number => executions.reduce((sum, { ms }) => sum + ms, 0);
@@ -142,7 +144,7 @@ const grouped = (
   return groups;
 };
 
-/** By database, those statements of which all executions together took longest. */
+/** For each database, the statements with the longest total time. */
 export const statementsOf = (
   executions: readonly Execution[],
 ): ReadonlyMap<string, readonly StatementPlans[]> =>
@@ -156,17 +158,17 @@ export const statementsOf = (
     ]),
   );
 
-/** Of a statement's text as it was sent: what is not told apart by its line breaks. */
+/** Normalizes white space, which does not distinguish statements. */
 export const statementText = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
 
 const statementSection = ({ text, executions, medianMs, totalMs, ...plans }: StatementPlans): string =>
   [
     ...(text.match(TEXT_LINE) ?? [text]).map((line) => line.trim()),
-    `-- ${executions.toLocaleString('en')} executions, median ${numberText(medianMs)} ms, together ${numberText(totalMs)} ms`,
+    `-- ${executions.toLocaleString('en')} executions, median ${numberText(medianMs)} ms, total ${numberText(totalMs)} ms`,
     ...plans.plan.map((line) => `  ${line}`),
     ...(plans.largestPlan === undefined
       ? []
-      : ['-- the one that touched most pages', ...plans.largestPlan.map((line) => `  ${line}`)]),
+      : ['-- the execution that touched most pages', ...plans.largestPlan.map((line) => `  ${line}`)]),
   ].join('\n');
 
 /** The statements of one database, as a block of text. */

@@ -3,25 +3,25 @@ import { SourceMap } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Where the processor time of a scenario's processes of the service went, while they served. */
+/** The processor time of the service's processes in a scenario, by origin. */
 export interface ProfileFigures {
-  /** Which of the runs. */
+  /** The key of the run. */
   readonly run: string;
-  /** Time in which they did something, of all time; of several processes on average. */
+  /** The busy share of all time; the average of several processes. */
   readonly busy: number;
-  /** The event loop's delay during our turns, p99 of the worst process, ms: the median of all turns. */
+  /** The event loop's p99 delay in the slowest process during measurements, in ms: the median of all measurements. */
   readonly loopDelayMs?: number;
-  /** Shares of the busy time, the largest first: what ran itself, not what it called. */
+  /** Shares of the busy time, the largest first. Excludes called functions. */
   readonly parts: readonly ProfilePart[];
 }
 
 export interface ProfilePart {
-  /** A folder or file of the project, a package, a module of Node, or what V8 does by itself. */
+  /** A folder or file of the project, a package, a Node module, or V8 itself. */
   readonly part: string;
   readonly share: number;
 }
 
-/** As `node --cpu-prof` writes it: https://chromedevtools.github.io/devtools-protocol/tot/Profiler/#type-Profile */
+/** The format of `node --cpu-prof`: https://chromedevtools.github.io/devtools-protocol/tot/Profiler/#type-Profile */
 export interface CpuProfile {
   readonly nodes: readonly {
     readonly id: number;
@@ -33,22 +33,22 @@ export interface CpuProfile {
     };
   }[];
   readonly samples: readonly number[];
-  /** us, each before its sample. */
+  /** In us, each before its sample. */
   readonly timeDeltas: readonly number[];
 }
 
 type Frame = CpuProfile['nodes'][number]['callFrame'];
 
-/** Source, as a path or address, of what a frame shows; the frame's own where it was not bundled. */
+/** The source path or address of a frame, before bundling. */
 export type SourceOf = (frame: Frame) => string;
 
-/** A process that starts reads and compiles its programs: none of that is a scenario's. */
+/** Excluded: a starting process reads and compiles its programs. */
 const STARTING_US = 2_000_000;
-/** Files that begin so are of turns in a process that had started long before. */
-export const TURN_PROFILE = 'turn-';
+/** Prefix of profiles of one measurement in a process that had started long before. */
+export const MEASUREMENT_PROFILE = 'measurement-';
 const PARTS_MAX = 12;
 
-/** The call by which a process asks its own profiler to begin and to end. */
+/** The call by which a process starts and ends its own profiler. */
 const isProfiler = ({ functionName, url }: Frame): boolean => url === '' && functionName === 'dispatch';
 
 const WITHOUT_SOURCE: Readonly<Record<string, string>> = {
@@ -58,7 +58,7 @@ const WITHOUT_SOURCE: Readonly<Record<string, string>> = {
 
 const OWN = /(?:^|\/)((?:app|cli|command|demo|domain|migrations|projections|query|shared)\/.+)\.[jt]s$/;
 
-/** What a source belongs to, at the depth at which one would look for the cause. */
+/** The origin of a source, at the level where one would look for the cause. */
 export const partOf = (source: string, functionName: string): string => {
   const inPackage = /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(source)?.[1];
   if (inPackage !== undefined) return inPackage;
@@ -69,19 +69,19 @@ export const partOf = (source: string, functionName: string): string => {
   return WITHOUT_SOURCE[functionName] ?? (functionName === '' ? 'built into V8' : `native ${functionName}`);
 };
 
-/** Adds up profiles of several processes, or turns of one. */
+/** Sums the profiles of several processes, or of several measurements in one. */
 export const addUp = (
   profiles: readonly {
     readonly profile: CpuProfile;
     readonly sourceOf: SourceOf;
-    /** Of a process that had started before. */
-    readonly isTurn?: boolean;
+    /** True for a measurement in a process that had started before. */
+    readonly isMeasurement?: boolean;
   }[],
 ): Omit<ProfileFigures, 'run'> => {
   const times = new Map<string, number>();
   let [all, idle] = [0, 0];
-  for (const { profile, sourceOf, isTurn = false } of profiles) {
-    const fromUs = isTurn ? 0 : STARTING_US;
+  for (const { profile, sourceOf, isMeasurement = false } of profiles) {
+    const fromUs = isMeasurement ? 0 : STARTING_US;
     const parts = new Map(
       profile.nodes.map(({ id, callFrame }) => [
         id,
@@ -112,8 +112,8 @@ export const addUp = (
 };
 
 /**
- * Sums of the profiles in a folder.
- * @returns undefined where there are none
+ * Sums the profiles in a folder.
+ * @returns undefined if there are none
  */
 export const profileFiguresOf = async (
   directory: string,
@@ -124,7 +124,7 @@ export const profileFiguresOf = async (
   const profiles = await Promise.all(
     files.map(async (file) => ({
       profile: JSON.parse(await readFile(join(directory, file), 'utf8')) as CpuProfile,
-      isTurn: file.startsWith(TURN_PROFILE),
+      isMeasurement: file.startsWith(MEASUREMENT_PROFILE),
     })),
   );
   const urls = new Set(

@@ -17,10 +17,10 @@ import {
 export const documentPaths = ['docs/performance.md', 'test/bench/results/plans.md'] as const;
 const PERFORMANCE = 'docs/performance.md';
 const RESULTS = 'test/bench/results';
-/** The figures that everything else is made from. */
+/** The source of all published pages. */
 export const FIGURES_PATH = `${RESULTS}/performance.json`;
 
-/** Files with sections of figures in a text written by hand, by their path. */
+/** Hand-written pages that contain sections of figures, keyed by path. */
 export type Documents = Readonly<Record<(typeof documentPaths)[number], string>>;
 
 const withSections = (document: string, sections: Readonly<Record<string, string>>): string =>
@@ -71,7 +71,7 @@ const growthChart = (figures: Figures): string =>
     ),
   });
 
-/** The documents with these figures in them, the charts, and the figures themselves, by their path. */
+/** All pages with the given figures, the charts, and the figures themselves, keyed by path. */
 export const publicationOf = (figures: Figures, documents: Documents): Readonly<Record<string, string>> => ({
   [PERFORMANCE]: withSections(documents[PERFORMANCE], {
     'absolute figures': absoluteFigures(figures),

@@ -20,7 +20,7 @@ const loadText = (load: number): string => load.toFixed(1);
 const runText = ({ command, startedAt, loadAtStart, loadAtEnd, machine, failed }: RunFigures): string =>
   `\`${command}\`, ${startedAt.slice(0, 16).replace('T', ' ')} UTC, load ${loadText(loadAtStart)} at its start and ` +
   `${loadText(loadAtEnd)} at its end, on ${machine.cores} cores` +
-  // A processor each would have had something else to do half of the time.
+  // At this load, each processor had other work for half of the time.
   (loadAtStart > machine.cores / 2 ? ': **the machine was busy with other work**' : '') +
   ((failed?.length ?? 0) > 0 ? `; failed: ${failed?.join(', ')}` : '');
 
@@ -28,7 +28,7 @@ const machinesOf = (runs: readonly RunFigures[]): readonly string[] => [
   ...new Set(runs.map(({ machine }) => machineText(machine))),
 ];
 
-/** Runs that lines, or a scenario's profiles or plans, are of. */
+/** The runs that measured the lines, profiles or plans. */
 const runsOf = (
   { runs, scenarios }: Figures,
   runOf: (taken: ScenarioFigures) => string | undefined = ({ run }) => run,
@@ -37,7 +37,7 @@ const runsOf = (
   return Object.values(runs).filter(({ startedAt }) => used.has(startedAt));
 };
 
-/** Where, when and how figures were taken, for a caption. */
+/** The conditions of the figures, for a caption. */
 export const captionOf = (figures: Figures): readonly string[] => {
   const runs = runsOf(figures);
   return [...machinesOf(runs), ...runs.map((run) => runText(run).replaceAll(/[`*]/g, ''))];
@@ -48,7 +48,7 @@ const tallyOf = (lines: readonly { readonly met?: boolean }[]): string => {
   return `${withGoal.filter(({ met }) => met === true).length} of ${withGoal.length}`;
 };
 
-/** The main lines, and what they were taken with, for `latest.md`. */
+/** The main lines and their conditions, for `latest.md`. */
 export const mainLinesSection = (figures: Figures): string => {
   const lines = mainLinesOf(figures);
   const all = figures.scenarios.flatMap((taken) => taken.lines);
@@ -74,7 +74,7 @@ export const mainLinesSection = (figures: Figures): string => {
   ].join('\n');
 };
 
-/** A goal that has no figure is not left out without a word. */
+/** A main line without a figure is listed. */
 const notTaken = (figures: Figures): readonly string[] => {
   const missing = mainLinesMissing(figures);
   return missing.length === 0 ? [] : [`- not measured: ${missing.join('; ')}`];
@@ -85,7 +85,7 @@ const takenWith = (runs: readonly RunFigures[]): readonly string[] => [
   ...runs.map((run) => `- ${runText(run)}`),
 ];
 
-/** All lines, for `latest.md`; each with the load before and after its scenario, the benchmark's own in it. */
+/** All lines, for `latest.md`. Each has the load before and after its scenario, including the benchmark's own load. */
 export const latestFigures = (figures: Figures): string => {
   const runs = runsOf(figures);
   const severalRuns = runs.length > 1;
@@ -101,7 +101,7 @@ export const latestFigures = (figures: Figures): string => {
   return [...takenWith(runs), '', alignedTable([head, ...rows])].join('\n');
 };
 
-/** False for lines that the chart of growth shows. */
+/** False for lines in the growth chart. */
 const isNotGrowth = ({ baselineName = '' }: Line): boolean =>
   !/^[\d,]+ (?:advertisers|records)$/.test(baselineName);
 
@@ -122,7 +122,7 @@ export const absoluteFigures = (figures: Figures): string =>
     ...machinesOf(runsOf(figures)).map((text) => `- ${text}`),
   ].join('\n');
 
-/** Each goal that is missed, in short, for `docs/performance.md`. */
+/** Each missed goal in short form, for `docs/performance.md`. */
 export const missedInShort = ({ scenarios }: Figures): string =>
   alignedTable([
     ['what', 'compared with', 'goal', 'reached'],
@@ -140,7 +140,7 @@ export const missedInShort = ({ scenarios }: Figures): string =>
 
 const percent = (share: number): string => `${Math.round(share * 100)} %`;
 
-/** What a profile shows, in a line. */
+/** A profile in one line. */
 export const profileText = (
   { busy, parts, loopDelayMs }: Omit<ProfileFigures, 'run'>,
   partsMax: number = parts.length,
@@ -155,14 +155,14 @@ export const profileText = (
       .join(', '),
   ].join('; ');
 
-/** Where the service's processor time went, by scenario, for `latest.md`. */
+/** The service's processor time by scenario, for `latest.md`. */
 export const latestProfiles = (figures: Figures): string => {
   const rows = figures.scenarios.flatMap(({ scenario, profile }) =>
     profile === undefined
       ? []
       : [[scenario, profileText(profile), profile.run.slice(0, 16).replace('T', ' ')]],
   );
-  if (rows.length === 0) return 'None was taken.';
+  if (rows.length === 0) return 'No profile was taken.';
   return [
     ...takenWith(runsOf(figures, ({ profile }) => profile?.run)),
     '',
@@ -170,13 +170,13 @@ export const latestProfiles = (figures: Figures): string => {
   ].join('\n');
 };
 
-/** Of a profile, beside a line that is missed. */
+/** The profile of a missed line has at most this many parts. */
 const MISSED_PARTS_MAX = 6;
 
 const plansLink = ({ scenario, plans }: ScenarioFigures): string =>
   plans === undefined ? '' : `[plans](plans.md#${scenario})`;
 
-/** Each goal that is missed, with the profile and the plans of its scenario, for `latest.md`. */
+/** Each missed goal with the profile and plans of its scenario, for `latest.md`. */
 export const missedGoals = ({ scenarios }: Figures): string => {
   const rows = scenarios.flatMap((taken) =>
     taken.lines
@@ -196,7 +196,7 @@ export const missedGoals = ({ scenarios }: Figures): string => {
     : alignedTable([['scenario', 'what', 'of goal', "the service's processor time", 'statements'], ...rows]);
 };
 
-/** What Postgres executed in each scenario, for `plans.md`. */
+/** The statements that Postgres executed in each scenario, for `plans.md`. */
 export const latestPlans = (figures: Figures): string => {
   const parts = figures.scenarios.flatMap(({ scenario, plans }) =>
     plans === undefined
@@ -208,7 +208,7 @@ export const latestPlans = (figures: Figures): string => {
         ],
   );
   return parts.length === 0
-    ? 'None were taken.'
+    ? 'No plans were taken.'
     : [takenWith(runsOf(figures, ({ plans }) => plans?.run)).join('\n'), ...parts].join('\n\n');
 };
 
@@ -218,8 +218,8 @@ const markers = (name: string): readonly [begin: string, end: string] => [
 ];
 
 /**
- * A document with what is between two marks replaced.
- * @throws when it lacks the marks
+ * Replaces the text between two markers.
+ * @throws Error if the document lacks a marker
  */
 export const withSection = (document: string, name: string, section: string): string => {
   const [begin, end] = markers(name);

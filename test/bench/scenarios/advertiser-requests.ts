@@ -15,7 +15,7 @@ export const authorized = ({ apiKey }: { readonly apiKey: string }): Record<stri
   Authorization: `Bearer ${apiKey}`,
 });
 
-/** Requests that create advertisers, each another one. */
+/** Requests that each create another advertiser. */
 export const createRequests = (
   path: string,
   headers: () => Readonly<Record<string, string>>,
@@ -24,7 +24,7 @@ export const createRequests = (
   return () => rawRequest('POST', path, { 'Content-Type': 'application/json', ...headers() }, body(n++));
 };
 
-/** @throws when any answer is not 2xx: the figures would mean nothing */
+/** @throws Error if an answer is not 2xx: the figures would be meaningless */
 export const loadWell = async (options: LoadOptions): Promise<LoadResult> => {
   const result = await httpLoad(options);
   if (result.failed > 0)
@@ -32,7 +32,7 @@ export const loadWell = async (options: LoadOptions): Promise<LoadResult> => {
   return result;
 };
 
-/** Requests per second. @throws when any answer is not 2xx */
+/** Requests per second. @throws Error if an answer is not 2xx */
 export const rate = async (
   port: number | readonly number[],
   connections: number,
@@ -40,7 +40,7 @@ export const rate = async (
   request: () => string,
 ): Promise<number> => (await loadWell({ port, connections, seconds, request })).perSecond;
 
-/** Ids of an account's newest advertisers; waits for the read model, like every read. */
+/** Ids of an account's newest advertisers. Like every read, it waits for the read model. */
 export const newestIds = async (
   port: number,
   account: { readonly apiKey: string },

@@ -24,7 +24,7 @@ import { statusLists, syndications, togglesWithoutQueue } from './syndication.ts
 import { twoProcesses } from './two-processes.ts';
 import { uploads } from './upload.ts';
 
-/** By name, in the order in which they run. `start` comes first: it wants a quiet machine. */
+/** Keyed by name, in the order of execution. `start` is first because it needs an idle machine. */
 export const scenarios: Readonly<Record<string, Scenario>> = {
   start: startUp,
   memory: idleMemory,
@@ -64,8 +64,8 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
 };
 
 /**
- * Left out of the quick form unless they are named: those that no goal is about, those that take as long as several of the
- * others, and what cannot be seen in seconds.
+ * The quick form omits these unless they are named: scenarios without a goal, scenarios that take very long, and
+ * effects that do not show within seconds.
  */
 export const longOnly: ReadonlySet<string> = new Set([
   'idle',

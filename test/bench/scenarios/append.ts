@@ -14,12 +14,12 @@ import type { Bench, Scenario } from './scenario.ts';
 const WRITERS = 32;
 
 /**
- * What emmett-postgresql reaches of `transactionAppender`'s rate at 32 writers, from the project's comparison of
- * peers (3,710 of 6,160 a second): goals that name it are turned into goals against the stand-in by it.
+ * The rate of emmett-postgresql relative to `transactionAppender` with 32 writers, from the project's comparison of
+ * peers (3,710 of 6,160 per second). It converts goals against emmett into goals against the stand-in.
  */
 const EMMETT_OF_TRANSACTIONS = 0.6;
 
-/** Appends of single events to distinct streams through the port, by this process. */
+/** Appends single events to distinct streams through the port, in this process. */
 export const appends: Scenario = async (bench) => {
   const { url } = await bench.createDatabase();
   const ours = ourAppender(url);
@@ -39,7 +39,7 @@ export const appends: Scenario = async (bench) => {
   }
 };
 
-/** A log that is long already beside one that is not. */
+/** Compares a long log with a short one. */
 const growthLine = async (bench: Bench, ours: Appender): Promise<Line> => {
   const { url } = await bench.createDatabase();
   await fillLog(url, 1, bench.growTo);

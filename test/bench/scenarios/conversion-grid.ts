@@ -15,7 +15,7 @@ const MEDIUM = 1_000;
 const IN_FLIGHT = 4;
 const IN_FLIGHT_MEDIUM = 16;
 
-/** Calls of 1,000 against Express with one prepared statement, and calls with duplicates against calls with none. */
+/** Calls of 1,000 against Express with one prepared statement, and calls with duplicates against calls without. */
 export const mediumConversions: Scenario = async (bench) => {
   const source = await openSource(await conversionServiceOf(bench), 'medium');
   const { url } = await bench.createDatabase();
@@ -60,13 +60,13 @@ const duplicatesLines = async (
       baselineName: 'all new',
     });
   const all = await against('all duplicates', sameIds());
-  // There is no half of one.
+  // A call with one event cannot have half duplicates.
   return count === 1
     ? [all]
     : [await against('half duplicates', halfNewIds(2_000_000_000 + count * 1_000_000)), all];
 };
 
-/** Whole calls against the least that writing as many rows costs: no HTTP, no checks, no key. */
+/** Large calls against the lowest cost of writing as many rows: no HTTP, no checks, no key. */
 export const conversionFloor: Scenario = async (bench) => {
   const source = await openSource(await conversionServiceOf(bench), 'floor');
   const { url } = await bench.createDatabase();
@@ -89,7 +89,7 @@ export const conversionFloor: Scenario = async (bench) => {
   ];
 };
 
-/** The bytes that calls of 10,000 new events add to Postgres' write-ahead log, kB each. */
+/** Kilobytes that a call of 10,000 new events adds to Postgres' write-ahead log. */
 const logBytesOf = async (source: Source, next: NextIds, calls: number): Promise<number> => {
   const { databaseUrl, service } = source.own;
   const position = async (): Promise<number> => {
@@ -99,7 +99,7 @@ const logBytesOf = async (source: Source, next: NextIds, calls: number): Promise
     )) as [{ bytes: number }];
     return row.bytes;
   };
-  // What earlier calls have left to be written must not be counted here.
+  // Writes the pages of earlier calls, which must not be counted.
   await runSql(databaseUrl, 'checkpoint');
   const before = await position();
   const request = conversionRequests(source.path, source.headers, LARGE, next);
@@ -109,7 +109,7 @@ const logBytesOf = async (source: Source, next: NextIds, calls: number): Promise
   return ((await position()) - before) / calls / 1_000;
 };
 
-/** @param count how many events at least */
+/** @param count the minimum number of events */
 const fill = async (source: Source, next: NextIds, count: number): Promise<void> => {
   const request = conversionRequests(source.path, source.headers, LARGE, next);
   const { port } = source.own.service;
@@ -118,7 +118,7 @@ const fill = async (source: Source, next: NextIds, count: number): Promise<void>
   }
 };
 
-/** A source and what it was sent so far: ids from 0. */
+/** A source whose ids from 0 to `known() - 1` were sent. */
 interface FilledSource {
   readonly source: Source;
   readonly known: () => number;
@@ -143,7 +143,7 @@ const openFilled = (source: Source): FilledSource => {
   };
 };
 
-/** Lines about a source that knows very many events, each against one that knows none. */
+/** Compares a source that knows many events with an empty one. */
 const linesOfKnown = async (
   bench: Bench,
   own: OwnService,
@@ -166,7 +166,7 @@ const linesOfKnown = async (
   );
   const all = await alternate(
     bench.rounds,
-    // From anywhere among those that are known.
+    // Any of the known ids.
     () => large(full.source, (count) => Math.floor(Math.random() * (full.known() - count))),
     async () => {
       const source = await fresh();
@@ -205,7 +205,9 @@ const linesOfKnown = async (
   ];
 };
 
-/** Calls of every size, duplicates, and what a call adds to the log, of a source that knows very many. It has the memory for them all. */
+/**
+ * Calls of every size, duplicates and write-ahead log of a source that knows many events. Its memory holds all of them.
+ */
 export const knownConversions: Scenario = async (bench) => {
   const own = await conversionServiceOf(bench, { CONVERSIONS_MEMORY_MB: '4096' });
   const full = openFilled(await openSource(own, 'known'));

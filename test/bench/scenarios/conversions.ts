@@ -10,7 +10,7 @@ import { openConversionService, startOwnService, type OwnService } from '../stag
 import type { Bench, Scenario } from './scenario.ts';
 
 const LARGE = 10_000;
-/** Calls in flight of 10,000 events, and of fewer. */
+/** Concurrent calls of 10,000 events, and of smaller calls. */
 const IN_FLIGHT = 4;
 const IN_FLIGHT_SMALL = 32;
 
@@ -21,8 +21,8 @@ export interface Source {
 }
 
 /**
- * The quick form sends so few that all scenarios may send them to one service. In the long one it would have to forget some
- * for others, which is not what is measured.
+ * The quick form sends so few events that all scenarios share one service. In the long form that service would evict
+ * some events for others, which must not be measured.
  */
 export const conversionServiceOf = (bench: Bench, settings: Environment = {}): Promise<OwnService> =>
   bench.quick ? bench.shared(openConversionService) : startOwnService(bench, settings);
@@ -39,7 +39,7 @@ export const openSource = async (own: OwnService, key: string): Promise<Source> 
   return { own, path: `/api/v2/buyer/event-sources/${key}/events`, headers };
 };
 
-/** Events a second through the service. */
+/** Events per second through the service. */
 export const ourRate = async (
   { own, path, headers }: Source,
   next: NextIds,
@@ -60,7 +60,7 @@ export const ourRate = async (
   return perSecond * count;
 };
 
-/** Calls of 10,000 against the inserts that do nothing else. */
+/** Calls of 10,000 against plain inserts. */
 const largeCalls = async (bench: Bench, source: Source, peers: Peers): Promise<readonly Line[]> => {
   const ids = newIds();
   const ours = () => ourRate(source, ids, LARGE, IN_FLIGHT, bench.seconds);
@@ -104,7 +104,7 @@ interface Peers {
   readonly ids: NextIds;
 }
 
-/** What a duplicate and a key cost, against all new ones without. */
+/** The cost of duplicates and of an idempotency key. */
 const otherLargeCalls = async (bench: Bench, source: Source): Promise<readonly Line[]> => {
   const ids = newIds(1_000_000_000);
   const calls = (next: NextIds, keyed?: () => string) => () =>
@@ -161,7 +161,7 @@ const smallCalls = async (bench: Bench, source: Source): Promise<readonly Line[]
   return lines;
 };
 
-/** The same source beside one that knows as many events as in the goals. */
+/** Compares an empty source with one that knows as many events as the goals name. */
 const growthOfKnown = async (bench: Bench, own: OwnService): Promise<readonly Line[]> => {
   const known = bench.quick ? 1_000_000 : 10_000_000;
   const full = await openSource(own, `full-${randomUUID()}`);
@@ -177,7 +177,7 @@ const growthOfKnown = async (bench: Bench, own: OwnService): Promise<readonly Li
   const result = await alternate(
     bench.rounds,
     () => ourRate(full, fullIds, LARGE, IN_FLIGHT, bench.seconds),
-    // A fresh one each time: it is to stay empty.
+    // A new source each time, so that it is empty.
     async () => ourRate(await openSource(own, randomUUID()), newIds(), LARGE, IN_FLIGHT, bench.seconds),
   );
   return [
@@ -193,13 +193,13 @@ const growthOfKnown = async (bench: Bench, own: OwnService): Promise<readonly Li
 
 const LAG = /^nodejs_eventloop_lag_p99_seconds (\S+)/m;
 
-/** The event loop's delay while ten clients send 10,000 events a call. */
+/** The event loop's delay while ten clients send calls of 10,000 events. */
 const eventLoopDelay = async (bench: Bench, source: Source): Promise<Line> => {
   const metrics = `http://127.0.0.1:${source.own.service.port}/metrics`;
   const delays: number[] = [];
   const ids = newIds(4_000_000_000);
   for (let round = 0; round <= bench.rounds; round += 1) {
-    // Reading the figure starts it anew.
+    // Reading the metric resets it.
     await (await fetch(metrics)).text();
     await ourRate(source, ids, LARGE, 10, bench.quick ? 0.5 : 3);
     const delay = Number(LAG.exec(await (await fetch(metrics)).text())?.[1]) * 1_000;
@@ -238,6 +238,6 @@ export const conversions: Scenario = async (bench) => {
 export const smallConversions: Scenario = async (bench) =>
   smallCalls(bench, await openSource(await conversionServiceOf(bench), 'small'));
 
-/** Endpoint 14: calls of 10,000 to a source that knows very many. It has the memory for them all. */
+/** Endpoint 14: calls of 10,000 to a source that knows many events. Its memory holds all of them. */
 export const manyConversions: Scenario = async (bench) =>
   growthOfKnown(bench, await conversionServiceOf(bench, { CONVERSIONS_MEMORY_MB: '4096' }));

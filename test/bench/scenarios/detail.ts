@@ -13,12 +13,12 @@ import type { Scenario } from './scenario.ts';
 const CONNECTIONS = 32;
 const GOAL = 0.7;
 const ASSETS = 3;
-/** Of a turn: in a tenth of a second the ratio of one run was 0.69 and of another 1.37. */
+/** The length of a measurement. With a tenth of a second, two runs had ratios of 0.69 and 1.37. */
 const SECONDS_MIN = 0.25;
 
 /**
- * Endpoint 9, which is joined when it is read, against Express 5 with one prepared query of a row that has the very answer
- * as text: no account, no join, nothing to wait for.
+ * Endpoint 9, which joins when it reads, against Express 5 with one prepared query of a row that contains the same
+ * answer as text: no account, no join, no wait for a read model.
  */
 export const creativeDetails: Scenario = async (bench) => {
   const own = await bench.shared(openFileService);

@@ -16,7 +16,7 @@ const GOAL = 0.8;
 const COPY_GOAL = 0.6;
 const COPY_CALLERS = 16;
 
-/** The adapter of EventStoreDB beside the client that it uses, on one server. */
+/** The EventStoreDB adapter against the client that it uses, on one server. */
 export const eventStoreDbClient: Scenario = async (bench) => {
   const url = await findEventStoreServer(bench, 'eventstoredb-client');
   if (url === undefined) return [];

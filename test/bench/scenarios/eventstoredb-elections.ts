@@ -22,7 +22,7 @@ const NODES = 3;
 const ROUNDS = 5;
 const KILLED_MS_MAX = 1_000;
 const FROZEN_MS_MAX = 3_000;
-/** How often, and for how long, each node is asked whether it leads. */
+/** The interval and the timeout of asking each node whether it leads. */
 const LOOK_MS = 20;
 const ANSWER_MS_MAX = 500;
 const HOST = '127.0.0.1';
@@ -31,8 +31,8 @@ const urlOf = (nodes: readonly EventStoreNode[]): string =>
   `esdb+discover://${nodes.map(({ port }) => `${HOST}:${port}`).join(',')}?tls=false`;
 
 /**
- * How long after another node of three leads the slowest of four processes has its first append accepted. A node leads
- * when it answers what only a leader answers, which each node is asked all the time.
+ * The time from the election of another leader until the slowest of four processes appends again. All nodes are asked
+ * continuously: the leader is the node that answers a request that only a leader answers.
  */
 export const eventStoreDbElections: Scenario = async (bench) => {
   const command = nodeCommand();
@@ -84,7 +84,7 @@ const line = async (
   });
 };
 
-/** @returns the first node that says that it leads */
+/** @returns the first node that reports itself as leader */
 const untilOneLeads = async (nodes: readonly EventStoreNode[]): Promise<EventStoreNode> => {
   const found = new AbortController();
   let generation = 0;

@@ -13,14 +13,14 @@ const GOAL = 0.6;
 const FOREIGN_EVENTS = 100_000;
 const START_DELAY_SECONDS_MAX = 5;
 const CREATE_CALLERS = [1, 16];
-/** Events of a call, and calls in flight. */
+/** Events in a call, and concurrent calls. */
 const CONVERSIONS = [
   [10_000, 4],
   [1, 32],
 ] as const;
 const BASELINE = 'events in Postgres';
 
-/** The service on a real EventStoreDB, everything in one process, against itself with its events in Postgres. */
+/** The service in one process with a real EventStoreDB, against the same service with its events in Postgres. */
 export const onEventStoreDb: Scenario = async (bench) => {
   const url = await findEventStoreServer(bench, 'eventstoredb');
   if (url === undefined) return [];
@@ -29,12 +29,12 @@ export const onEventStoreDb: Scenario = async (bench) => {
   return [
     ...(await creates(bench, there, here)),
     ...(await conversions(bench, there, here)),
-    // Last: each start opens an account of its own in the log.
+    // Last: each start creates its own account in the log.
     await startLine(bench, url),
   ];
 };
 
-/** How much later a service with an empty database is ready when the log holds events of others. */
+/** How much later a service with an empty database is ready if the log contains events of other installations. */
 const startLine = async (bench: Bench, url: string): Promise<Line> => {
   const rounds = bench.quick ? 1 : bench.rounds;
   const before = await startSeconds(bench, url, rounds);
@@ -62,15 +62,19 @@ const startSeconds = async (bench: Bench, url: string, rounds: number): Promise<
   return seconds;
 };
 
-const creates = async (bench: Bench, there: OwnService, here: OwnService): Promise<readonly Line[]> => {
+const creates = async (
+  bench: Bench,
+  onEventStore: OwnService,
+  onPostgres: OwnService,
+): Promise<readonly Line[]> => {
   const lines: Line[] = [];
   for (const callers of CREATE_CALLERS) {
-    const ours = createRequests(advertisersPath, () => authorized(there));
-    const baseline = createRequests(advertisersPath, () => authorized(here));
+    const ours = createRequests(advertisersPath, () => authorized(onEventStore));
+    const baseline = createRequests(advertisersPath, () => authorized(onPostgres));
     const result = await alternate(
       bench.rounds,
-      () => rate(there.service.port, callers, bench.seconds, ours),
-      () => rate(here.service.port, callers, bench.seconds, baseline),
+      () => rate(onEventStore.service.port, callers, bench.seconds, ours),
+      () => rate(onPostgres.service.port, callers, bench.seconds, baseline),
       bench.warmUpRounds,
     );
     lines.push(
@@ -86,8 +90,12 @@ const creates = async (bench: Bench, there: OwnService, here: OwnService): Promi
   return lines;
 };
 
-const conversions = async (bench: Bench, there: OwnService, here: OwnService): Promise<readonly Line[]> => {
-  const sources = [await openSource(there, 'bench'), await openSource(here, 'bench')] as const;
+const conversions = async (
+  bench: Bench,
+  onEventStore: OwnService,
+  onPostgres: OwnService,
+): Promise<readonly Line[]> => {
+  const sources = [await openSource(onEventStore, 'bench'), await openSource(onPostgres, 'bench')] as const;
   const lines: Line[] = [];
   for (const [count, inFlight] of CONVERSIONS) {
     const [ids, baselineIds] = [newIds(4_000_000_000 + count), newIds(5_000_000_000 + count)];

@@ -5,7 +5,7 @@ import { authorized, loadWell } from './advertiser-requests.ts';
 import { openStage } from '../stage.ts';
 import type { Bench, Scenario } from './scenario.ts';
 
-/** Answers the same without the gate. */
+/** Gives the same answer without authentication, limits and security headers. */
 interface Peer {
   readonly name: string;
   readonly port: number;
@@ -14,18 +14,18 @@ interface Peer {
 
 const CONNECTIONS = 32;
 const GOAL = 1.25;
-/** Short turns, and many: what else goes on on the machine hits both sides of a comparison alike. */
-const TURNS = 5;
+/** Many short measurements, so that other load on the machine affects both sides equally. */
+const SHORT_ROUNDS = 5;
 
 /**
- * What authentication, limits and security headers cost, beside the same handler without them: in time, and in the
- * processor's time. The line with all three is also compared with a bare Express handler.
+ * The cost of authentication, limits and security headers against the same handler without them, in elapsed and
+ * processor time. The line with all three is also compared with a bare Express handler.
  */
 export const gateCost: Scenario = async (bench) => {
   const lines = await compareWith(bench, 'memory', {});
   const redisUrl = process.env['REDIS_URL'];
   if (redisUrl === undefined) {
-    process.stderr.write('gate: no REDIS_URL, so not measured with Redis\n');
+    process.stderr.write('gate: not measured with Redis, REDIS_URL is not set\n');
     return lines;
   }
   return [...lines, ...(await compareWith(bench, 'Redis', { REDIS_URL: redisUrl }))];
@@ -48,16 +48,16 @@ const compareWith = async (
   const compare = async (name: string, path: string, peer = same): Promise<readonly Line[]> => {
     const bare = rawRequest('GET', peer.path, {});
     const ours = rawRequest('GET', path, authorized(stage));
-    const turn = (port: number, request: string, seconds = bench.seconds / TURNS) =>
-      measureTurn(kernel, { port, connections: CONNECTIONS, seconds, request: () => request });
-    await turn(peer.port, bare, bench.seconds);
-    await turn(kernel.port, ours, bench.seconds);
+    const measure = (port: number, request: string, seconds = bench.seconds / SHORT_ROUNDS) =>
+      measureCost(kernel, { port, connections: CONNECTIONS, seconds, request: () => request });
+    await measure(peer.port, bare, bench.seconds);
+    await measure(kernel.port, ours, bench.seconds);
     const result = await alternate(
-      bench.rounds * TURNS,
-      () => turn(kernel.port, ours),
-      () => turn(peer.port, bare),
+      bench.rounds * SHORT_ROUNDS,
+      () => measure(kernel.port, ours),
+      () => measure(peer.port, bare),
     );
-    const line = (unit: string, figure: (turn: Turn) => number): Line =>
+    const line = (unit: string, figure: (cost: RequestCost) => number): Line =>
       lineOf({
         name: `${name}, counters in ${store}`,
         unit,
@@ -79,14 +79,14 @@ const compareWith = async (
   ];
 };
 
-/** What one request took, us. */
-interface Turn {
+/** The cost of one request, in us. */
+interface RequestCost {
   readonly elapsedUs: number;
-  /** Of the kernel's process alone: what else the machine does is not in it, nor what the stores behind it do. */
+  /** Only of the kernel's process, without the stores and other processes. */
   readonly cpuUs: number;
 }
 
-const measureTurn = async (kernel: ChildServer, load: LoadOptions): Promise<Turn> => {
+const measureCost = async (kernel: ChildServer, load: LoadOptions): Promise<RequestCost> => {
   const before = await kernel.cpuMicros();
   const { requests, perSecond } = await loadWell(load);
   return {

@@ -11,7 +11,7 @@ const CONNECTIONS = 8;
 const SMALL = 1_000;
 const TAKE = 50;
 
-/** Where in a list of so many rows the pages begin; they are spread over as many rows everywhere. */
+/** The first row of a page in a list of `size` rows. Both sizes use equally many different pages. */
 type From = (size: number) => number;
 const ENDS: Readonly<Record<string, From>> = {
   'among the first pages': () => 0,
@@ -22,9 +22,9 @@ const middle: From = (size) => size / 2 - SMALL / 4;
 interface List {
   readonly name: string;
   readonly path: (advertiserId: number) => string;
-  /** Default: no filter. With one it is asked in the middle alone. */
+  /** Default: no filter. A filtered list is read only in the middle. */
   readonly query?: string;
-  /** Of all rows, those that fit the filter. */
+  /** The share of rows that match the filter. */
   readonly part?: number;
 }
 
@@ -48,7 +48,7 @@ const lists: readonly List[] = [
   },
 ];
 
-/** The same pages of lists that have 1,000 rows and of ones that have very many, each on a database of its own. */
+/** The same pages of lists with 1,000 rows and with many rows, each on its own database. */
 export const growthOfLists: Scenario = async (bench) => {
   const small = await filled(bench, SMALL);
   const large = await filled(bench, bench.growTo);
@@ -58,7 +58,7 @@ export const growthOfLists: Scenario = async (bench) => {
     for (const [place, from] of Object.entries(list.query === undefined ? ENDS : {})) {
       const ours = pagesOf(large, list, from);
       const baseline = pagesOf(small, list, from);
-      const msOf = async ({ own }: Filled, requests: () => string): Promise<number> =>
+      const msOf = async ({ own }: FilledService, requests: () => string): Promise<number> =>
         (CONNECTIONS * 1000) / (await rate(own.service.port, CONNECTIONS, bench.seconds, requests));
       lines.push(
         lineOf({
@@ -81,13 +81,13 @@ export const growthOfLists: Scenario = async (bench) => {
   return lines;
 };
 
-interface Filled {
+interface FilledService {
   readonly own: OwnService;
   readonly advertiserId: number;
   readonly size: number;
 }
 
-const filled = async (bench: Bench, size: number): Promise<Filled> => {
+const filled = async (bench: Bench, size: number): Promise<FilledService> => {
   const own = await startOwnService(bench);
   const api = apiOf(`http://127.0.0.1:${own.service.port}`, authorized(own));
   const advertiserId = (await api.post<{ id: number }>('/advertisers', { name: 'Bench' })).body.data.id;
@@ -95,9 +95,9 @@ const filled = async (bench: Bench, size: number): Promise<Filled> => {
   return { own, advertiserId, size };
 };
 
-/** Hardly ever the same page twice: what finding an answer costs, not what repeating it does. */
+/** Rarely repeats a page, so that the cost of finding an answer is measured, not of repeating it. */
 const pagesOf = (
-  { own, advertiserId, size }: Filled,
+  { own, advertiserId, size }: FilledService,
   { path, query = '', part = 1 }: List,
   from: From,
 ): (() => string) => {

@@ -12,7 +12,7 @@ const CONNECTIONS = 16;
 const SMALL = 1_000;
 const TAKE = 50;
 
-/** The same requests to an account with few advertisers and to one with many, each on a database of its own. */
+/** The same requests to an account with few advertisers and to one with many, each on its own database. */
 export const growth: Scenario = async (bench) => {
   const [small, large] = await Promise.all([filledService(bench, SMALL), filledService(bench, bench.growTo)]);
   const lines: Line[] = [];
@@ -49,7 +49,7 @@ export const growth: Scenario = async (bench) => {
     const ids = randomIds.get(own) ?? [];
     return get(own, `${advertisersPath}/${ids[Math.floor(Math.random() * ids.length)]}`);
   });
-  // Hardly ever the same page twice: what finding an answer costs, not what repeating it does.
+  // Rarely repeats a page, so that the cost of finding an answer is measured, not of repeating it.
   const page = (own: OwnService, from: number, pages: number) => () => {
     const [skip, take] = [from + Math.floor(Math.random() * pages), TAKE - Math.floor(Math.random() * 20)];
     return get(own, `${advertisersPath}?take=${take}&skip=${skip}`);

@@ -11,14 +11,14 @@ const CONNECTIONS = 16;
 const EVENTS = 10_000;
 const GOAL = 5;
 
-/** How an advertiser with a long history was, against how it is. */
+/** Past states of an advertiser with a long history, against its present state. */
 export const history: Scenario = async (bench) => {
   const own = await startOwnService(bench);
   const api = apiOf(`http://127.0.0.1:${own.service.port}`, authorized(own));
   const { id } = (await api.post<AdvertiserResource>('/advertisers', { name: 'Changed' })).body.data;
   await changeOften(own, id);
   const path = `${advertisersPath}/${id}`;
-  // Its own write: so the read model has all of them when it is answered.
+  // A write by the account, so that the next read waits until the read model contains all events.
   await api.put(`/advertisers/${id}`, { name: 'Last' });
   await api.get(`/advertisers/${id}`);
 
@@ -61,7 +61,7 @@ export const history: Scenario = async (bench) => {
 const BEGIN_MS = Date.parse('2100-01-01T00:00:00.000Z');
 const timeOf = (revision: number): string => new Date(BEGIN_MS + 1_000 * revision).toISOString();
 
-/** Writes changes of its name straight into the log, a second apart, as if they had come through the port. */
+/** Writes changes of the name directly into the log, one second apart, as the port would write them. */
 const changeOften = async ({ databaseUrl, customerId }: OwnService, id: number): Promise<void> => {
   const stream = `advertiser-${customerId}-${id}`;
   await runSql(

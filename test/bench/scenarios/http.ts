@@ -8,7 +8,7 @@ import type { Bench, Scenario, Stage } from './scenario.ts';
 
 const CONNECTIONS = 32;
 
-/** Waits until the read models have caught up, so that their work is not counted as somebody else's. */
+/** Waits until the read models have caught up, so that their work is not measured. */
 const settle = async (stage: Stage): Promise<void> => {
   await newestIds(stage.service.port, stage, 1);
 };
@@ -39,7 +39,7 @@ export const createAdvertisers: Scenario = async (bench) => {
   ];
 };
 
-/** As many rows as the bare server is told, and as many advertisers as a page of 50 needs. */
+/** Fills the bare server with `count` rows, and the service with enough advertisers for a page of 50. */
 export const fillBoth = async (stage: Stage, count: number): Promise<void> => {
   await fetch(`http://127.0.0.1:${stage.bare.port}/fill`, {
     method: 'POST',
@@ -81,10 +81,10 @@ export const readAdvertisers: Scenario = async (bench) => {
   ];
 };
 
-/** A write that was made before and is answered with what was kept, against one that is made. */
+/** A repeated write that is answered from its stored answer, against a new write. */
 const repeatedLine = async (bench: Bench, stage: Stage): Promise<Line> => {
   const headers = { ...authorized(stage), 'Idempotency-Key': randomUUID() };
-  // The same body each time, or the key would be refused.
+  // Always the same body: with another body the key would be refused.
   const repeated = (): string => createRequests(advertisersPath, () => headers)();
   await rate(stage.service.port, 1, 0, repeated);
   const fresh = createRequests(advertisersPath, () => authorized(stage));
@@ -135,7 +135,7 @@ export const keyedWrites: Scenario = async (bench) => {
   return [await compare(CONNECTIONS), await compare(1), await repeatedLine(bench, stage)];
 };
 
-/** What the kernel itself costs: a constant answer through it and from a bare handler. */
+/** The cost of the kernel: a constant answer through it and from a bare handler. */
 export const kernelOverhead: Scenario = async (bench: Bench) => {
   const stage = await bench.shared(openStage);
   const kernel = await startChildServer('bare-kernel.js', { DATABASE_URL: stage.databaseUrl });

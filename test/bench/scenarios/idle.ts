@@ -5,12 +5,12 @@ import { startService, type ServiceProcess } from '../service-process.ts';
 import { startOwnService } from '../stage.ts';
 import type { Scenario } from './scenario.ts';
 
-/** Of `/proc/PID/stat` on Linux: clock ticks a second. */
+/** Clock ticks per second of `/proc/PID/stat` on Linux. */
 const TICKS = 100;
-/** What a start leaves to be done. */
+/** Lets work of the start finish. */
 const SETTLE_MS = 5_000;
 
-/** Processor time that a process has taken so far, seconds. */
+/** Processor time that a process has used, in seconds. */
 const processorSeconds = async (pid: number): Promise<number> => {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
@@ -25,10 +25,10 @@ const shareOf = async ({ pid }: Pick<ServiceProcess, 'pid'>, seconds: number): P
   return (((await processorSeconds(pid)) - before) / tookSeconds) * 100;
 };
 
-/** What following the log costs a process in which nothing happens: with all read models against none. */
+/** The cost of following the log in an idle process: with all read models against none. */
 export const idleProcessor: Scenario = async (bench) => {
   const whole = await startOwnService(bench, { ROLES: 'projector,api,worker' });
-  // On the same database: it is ready because the other one runs the read models.
+  // Uses the same database. It becomes ready because the other process runs the read models.
   const without = await startService({
     DATABASE_URL: whole.databaseUrl,
     NODE_ENV: 'test',

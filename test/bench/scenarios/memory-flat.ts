@@ -9,10 +9,10 @@ import type { Scenario } from './scenario.ts';
 
 const CONNECTIONS = 8;
 const EVENTS = 1_000;
-/** Conversion events that are sent again and again: what knowing more of them takes is bounded by a setting of its own. */
+/** Conversion events repeat: a setting bounds the memory for known events. */
 const EVENT_IDS = 100_000;
 
-/** Resident memory of the service's process after each round of writes, reads and conversion events together. */
+/** Resident memory of the service's process after each round of writes, reads and conversion events. */
 export const flatMemory: Scenario = async (bench) => {
   const own = await startOwnService(bench);
   const { port, pid } = own.service;

@@ -6,7 +6,7 @@ import type { Scenario } from './scenario.ts';
 
 const run = promisify(execFile);
 
-/** Resident memory of a process, MB. */
+/** Resident memory of a process, in MB. */
 export const residentMb = async (pid: number): Promise<number> => {
   const { stdout } = await run('ps', ['-o', 'rss=', '-p', String(pid)]);
   return (Number(stdout) * 1024) / 1e6;
@@ -16,7 +16,7 @@ const QUIET_MS = 2_000;
 
 /** Resident memory of the service's process some seconds after its start, without its Postgres. */
 export const idleMemory: Scenario = async (bench) => {
-  // Nobody has asked it for anything yet: the scenarios that do come later.
+  // The service has not had requests yet: scenarios with requests come later.
   const { service } = await bench.shared(openStage);
   await new Promise((resolve) => {
     setTimeout(resolve, QUIET_MS);

@@ -5,9 +5,9 @@ import type { Bench } from './scenario.ts';
 const GOAL_MS = 200;
 
 /**
- * What a page in the middle of a long list takes, asked for by one caller after the other: it scans half of an index.
- * @param request asks for another such page each time
- * @throws Error when any answer is not 2xx
+ * The time of a page in the middle of a long list, with one caller. The page scans half of an index.
+ * @param request returns a request for another such page each time
+ * @throws Error if an answer is not 2xx
  */
 export const middlePage = async (
   { rounds, seconds }: Bench,

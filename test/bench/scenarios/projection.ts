@@ -11,7 +11,7 @@ import type { Scenario } from './scenario.ts';
 
 const BATCH = 1_000;
 
-/** The advertisers projection from the start of a log to its end, against upserting the same rows from memory. */
+/** The advertisers projection over a whole log, against upserts of the same rows from memory. */
 export const liveProjection: Scenario = async (bench) => {
   const { url } = await bench.createDatabase();
   const count = bench.quick ? 10_000 : 100_000;
@@ -67,7 +67,7 @@ export const liveProjection: Scenario = async (bench) => {
   }
 };
 
-/** Columns of the read model, but none that it counts or compares by. */
+/** Columns of the read model, without those for counts and comparison. */
 type Row = readonly [number, number, number, string, boolean, string, string, string];
 
 const readRows = async (url: string): Promise<readonly Row[]> =>
@@ -79,13 +79,13 @@ const readRows = async (url: string): Promise<readonly Row[]> =>
     )) as Record<string, unknown>[]
   ).map((row) => Object.values(row) as unknown as Row);
 
-/** As many in each as the baseline upserts at once. */
+/** Batches of the size that the baseline upserts. */
 const inBatches = <Item>(items: readonly Item[]): readonly (readonly Item[])[] =>
   Array.from({ length: Math.ceil(items.length / BATCH) }, (_, n) => items.slice(n * BATCH, (n + 1) * BATCH));
 
 /**
- * Rows a second, written by one statement a batch. No row is twice in one.
- * @param table with the columns of the read model
+ * Rows per second, with one statement for each batch. A batch contains no row twice.
+ * @param table has the columns of the read model
  */
 const upsertRate = async (
   pool: Pool,

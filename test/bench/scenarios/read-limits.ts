@@ -9,7 +9,7 @@ import type { Bench, Scenario, Stage } from './scenario.ts';
 
 const CONNECTIONS = 32;
 
-/** A read of ours and what answers the same elsewhere. */
+/** A read of the service, and a peer's read with the same answer. */
 interface Read {
   readonly name: string;
   readonly path: string;
@@ -31,8 +31,8 @@ const compare = async (bench: Bench, ours: () => Promise<number>, port: number, 
 };
 
 /**
- * What a client pays that has the answer already: the same request again with `If-None-Match` where a version is offered,
- * and without where none is. Against Express 5 with a query for each.
+ * The cost for a client that has the answer already: the same request again, with `If-None-Match` where the service
+ * sends an ETag. Against Express 5 with a query for each request.
  */
 export const unchangedReads: Scenario = async (bench) => {
   const stage = await bench.shared(openStage);
@@ -58,10 +58,10 @@ export const unchangedReads: Scenario = async (bench) => {
   return lines;
 };
 
-/** Time between two changes, ms. */
+/** Time between two changes, in ms. */
 const CHANGE_EVERY_MS = 50;
 
-/** Works while `change` goes on, one after the other. */
+/** Runs `work` while `change` repeats. */
 const whileChanging = async <T>(change: () => Promise<unknown>, work: () => Promise<T>): Promise<T> => {
   let isOver = false;
   const changing = async (): Promise<void> => {
@@ -74,7 +74,7 @@ const whileChanging = async <T>(change: () => Promise<unknown>, work: () => Prom
   return result;
 };
 
-/** The list while it changes some 20 times a second, so that an answer is seldom to be had from memory. */
+/** The list while it changes some 20 times per second, so that few answers come from memory. */
 export const changingReads: Scenario = async (bench) => {
   const stage = await bench.shared(openStage);
   const [list] = await readsOf(stage);
@@ -105,7 +105,7 @@ export const changingReads: Scenario = async (bench) => {
   ];
 };
 
-/** The same reads against the limit of any that ask the database: Node's own server and a prepared statement. */
+/** The same reads against the limit for reads from the database: Node's own server and a prepared statement. */
 export const bareNodeReads: Scenario = async (bench) => {
   const stage = await bench.shared(openStage);
   const reads = await readsOf(stage);

@@ -4,17 +4,17 @@ import { advertisersPath, authorized, createRequests } from './advertiser-reques
 import { openStage } from '../stage.ts';
 import type { Scenario, Stage } from './scenario.ts';
 
-/** A write, and the read that has to show it. */
+/** A write, and the read that must show it. */
 interface Pair {
   readonly name: string;
-  /** Gives the text that the read has to contain. */
+  /** @returns the text that the read must contain */
   write(send: Send): Promise<string>;
   readonly read: () => string;
 }
 
 type Send = (request: string) => Promise<string>;
 
-/** How long reads took, ms. */
+/** Durations of the reads, in ms. */
 const timesOf = async (stage: Stage, pair: Pair, withWrites: boolean, seconds: number) => {
   const connection = await openConnection(stage.service.port);
   const send: Send = async (request) => {
@@ -31,13 +31,13 @@ const timesOf = async (stage: Stage, pair: Pair, withWrites: boolean, seconds: n
     const sentMs = performance.now();
     const shown = await send(pair.read());
     times.push(performance.now() - sentMs);
-    if (!shown.includes(expected)) throw new Error(`${pair.name}: what was written is not shown`);
+    if (!shown.includes(expected)) throw new Error(`${pair.name}: the read does not show the write`);
   } while (performance.now() < endMs);
   connection.close();
   return times;
 };
 
-/** The read after a write, which has to show it, against the same read when nothing was written. One client. */
+/** A read after a write, which it must show, against the same read without a write. One client. */
 export const readYourWrites: Scenario = async (bench) => {
   const stage = await bench.shared(openStage);
   const headers = { 'Content-Type': 'application/json', ...authorized(stage) };

@@ -16,9 +16,9 @@ import type { Bench, Scenario } from './scenario.ts';
 const BATCH = 1_000;
 
 /**
- * Each read model rebuilt, all of it, against upserts of the very rows that its events lead to, 1,000 events in a turn and
- * one statement a table: what writing alone would take. The baseline has its rows in memory. Events that lead to no row
- * do not count for the baseline.
+ * A complete rebuild of each read model, against upserts of the rows that its events produce, in batches of 1,000
+ * events with one statement for each table. The baseline measures writing alone: its rows are in memory, and it does
+ * not count events without rows.
  */
 export const rebuildAgainstUpserts: Scenario = async (bench) => {
   const lines: Line[] = [];
@@ -26,7 +26,9 @@ export const rebuildAgainstUpserts: Scenario = async (bench) => {
   return lines;
 };
 
-/** A projection without a table to rebuild catches up from the start of the log instead; these are the tables it writes. */
+/**
+ * A projection without tables to rebuild catches up from the start of the log instead. These are the tables it writes.
+ */
 const writtenTables = ({ name, tables, work }: Projection): readonly string[] => {
   if (name === 'credentials') return ['accounts', 'users', 'api_keys'];
   return tables.length === 0 && work !== undefined ? ['work_list'] : tables;
@@ -75,7 +77,7 @@ const rebuildOf = async (bench: Bench, projection: Projection): Promise<Line> =>
     return (count * 1_000) / (performance.now() - startMs);
   };
   try {
-    const turns = await rowsByTurn(url, store, projection, tables);
+    const batches = await rowsByBatch(url, store, projection, tables);
     await runSql(
       url,
       `insert into projection_checkpoints (name, position)
@@ -84,7 +86,7 @@ const rebuildOf = async (bench: Bench, projection: Projection): Promise<Line> =>
     );
     const result = await alternate(Math.min(bench.rounds, 3), rebuild, async () => {
       await runSql(url, ...tables.map((table) => `truncate upserted_${table}`));
-      return upsertRate(peer, turns);
+      return upsertRate(peer, batches);
     });
     const { rows: parked } = await pool.query('select from parked_streams');
     if (parked.length > 0) throw new Error(`${projection.name}: ${parked.length} streams are parked`);
@@ -101,37 +103,37 @@ const rebuildOf = async (bench: Bench, projection: Projection): Promise<Line> =>
   }
 };
 
-/** Rows of one table that one turn of events has written, as text, column by column. */
+/** The rows of one table that one batch of events wrote, as text, column by column. */
 interface WrittenRows {
   readonly statement: string;
   readonly columns: readonly (readonly (string | null)[])[];
 }
 
-interface Turn {
+interface BatchRows {
   readonly events: number;
   readonly tables: readonly WrittenRows[];
 }
 
-/** What the read model's own code writes, with its tables as it leaves them. */
-const rowsByTurn = async (
+/** The rows that the read model's own code writes. Leaves the tables filled. */
+const rowsByBatch = async (
   url: string,
   store: EventStore,
   { apply, categories }: Projection,
   tables: readonly string[],
-): Promise<readonly Turn[]> => {
+): Promise<readonly BatchRows[]> => {
   const shapes = await Promise.all(tables.map((table) => shapeOf(url, table)));
   const client = new Client({ connectionString: url });
   await client.connect();
   const ending = new AbortController();
-  const turns: Turn[] = [];
+  const batches: BatchRows[] = [];
   try {
-    const batches = store.subscribeToAll({
+    const subscription = store.subscribeToAll({
       after: START,
       filter: { categories },
       batchSize: BATCH,
       signal: ending.signal,
     });
-    for await (const { events, caughtUp } of batches) {
+    for await (const { events, caughtUp } of subscription) {
       await client.query('begin');
       await apply(client, events);
       const written: WrittenRows[] = [];
@@ -148,10 +150,10 @@ const rowsByTurn = async (
         });
       }
       await client.query('commit');
-      turns.push({ events: events.length, tables: written });
+      batches.push({ events: events.length, tables: written });
       if (caughtUp) break;
     }
-    return turns;
+    return batches;
   } finally {
     ending.abort();
     await client.end();
@@ -169,7 +171,7 @@ const shapeOf = async (
      where a.attrelid = '${table}'::regclass and a.attnum > 0 and not a.attisdropped order by a.attnum`,
   )) as { name: string; type: string; key: boolean }[];
   const names = columns.map(({ name }) => name);
-  // An array of arrays would have to be of one shape.
+  // An array of arrays must be rectangular, so arrays are passed as text.
   const isText = ({ type }: { type: string }): boolean => type.endsWith('[]') || type === 'bytea';
   const key = columns.filter((column) => column.key).map(({ name }) => name);
   const changing = names.filter((name) => !key.includes(name)).map((name) => `${name} = excluded.${name}`);
@@ -184,15 +186,15 @@ const shapeOf = async (
   };
 };
 
-/** @returns events a second, of those turns that write any row */
-const upsertRate = async (peer: Pool, turns: readonly Turn[]): Promise<number> => {
+/** @returns events per second, of batches that write rows */
+const upsertRate = async (peer: Pool, batches: readonly BatchRows[]): Promise<number> => {
   const startMs = performance.now();
   let events = 0;
-  for (const turn of turns.filter(({ tables }) => tables.length > 0)) {
-    for (const { statement, columns } of turn.tables) {
+  for (const batch of batches.filter(({ tables }) => tables.length > 0)) {
+    for (const { statement, columns } of batch.tables) {
       await peer.query({ name: statement.slice(0, 60), text: statement, values: [...columns] });
     }
-    events += turn.events;
+    events += batch.events;
   }
   return (events * 1_000) / (performance.now() - startMs);
 };

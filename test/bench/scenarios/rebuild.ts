@@ -18,8 +18,8 @@ import type { Scenario } from './scenario.ts';
 const PAGE = 5_000;
 
 /**
- * The advertiser read model made anew beside the live one, all of it: schema, rows, indexes, comparison, switch. Against
- * merely reading the same events as objects.
+ * A complete rebuild of the advertiser read model while the live one is in use: schema, rows, indexes, comparison,
+ * switch. Against reading the same events as objects.
  */
 export const rebuild: Scenario = async (bench) => {
   const { url } = await bench.createDatabase();
@@ -29,7 +29,7 @@ export const rebuild: Scenario = async (bench) => {
   const log = pino({ level: 'silent' });
   const pool = createPool({ connectionString: url, applicationName: 'bench', max: 4 }, log);
   const store = createPostgresEventStore({ connectionString: url, pool, log });
-  // Where a live read model would stand that has seen everything.
+  // The checkpoint of a live read model that has caught up.
   await runSql(
     url,
     `insert into projection_checkpoints (name, position)

@@ -4,7 +4,7 @@ export interface Database {
   readonly url: string;
 }
 
-/** The real service on a database of its own, with an account, and its peers beside it on another. */
+/** The real service with an account and its own database, and its peers on another database. */
 export interface Stage {
   readonly databaseUrl: string;
   readonly service: { readonly port: number; readonly pid: number };
@@ -13,29 +13,29 @@ export interface Stage {
   readonly apiKey: string;
 }
 
-/** What every scenario gets. Whatever it opens is given to `atEnd`, which runs after it in reverse order. */
+/** The parameter of each scenario. `atEnd` registers what closes the opened resources; it runs in reverse order. */
 export interface Bench {
   readonly quick: boolean;
   readonly rounds: number;
-  /** Rounds that are not counted, where processes are new: they serve as they would after an hour of it. */
+  /** Discarded rounds for new processes, so that they perform as after an hour of service. */
   readonly warmUpRounds: number;
-  /** Of one measurement. */
+  /** The length of one measurement. */
   readonly seconds: number;
   /** Advertisers in the large account of the growth scenario. */
   readonly growTo: number;
-  /** Where peers are installed that this project does not depend on. */
+  /** The folder of peers that this project does not depend on. */
   readonly peersDirectory?: string;
-  /** A migrated database, dropped after the scenario. */
+  /** A migrated database. It is dropped after the scenario. */
   createDatabase(): Promise<Database>;
   /**
-   * What `open` opens, the same for all scenarios that ask for it: opened when the first one does, closed at the end of the run.
-   * With `--profile` or `--plans` each scenario has its own.
+   * Opens a resource that several scenarios share. The first user opens it, and the end of the run closes it. With
+   * `--profile` or `--plans`, each scenario has its own.
    */
   shared<Opened>(open: (bench: Opening) => Promise<Opened>): Promise<Opened>;
   atEnd(close: () => Promise<void>): void;
 }
 
-/** What it takes to open something. */
+/** The part of a bench that opening a resource needs. */
 export type Opening = Pick<Bench, 'createDatabase' | 'atEnd'>;
 
 export type Scenario = (bench: Bench) => Promise<readonly Line[]>;

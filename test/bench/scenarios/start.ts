@@ -5,7 +5,7 @@ import type { Bench, Scenario } from './scenario.ts';
 
 const GOAL_SECONDS = 2;
 
-/** From the start of the process to `/ready`, when it is not the first start. */
+/** Time from the start of the process to `/ready`, after an earlier start. */
 export const startUp: Scenario = async (bench) => {
   const { url } = await bench.createDatabase();
   const dataDir = await temporaryDataDir();
@@ -23,7 +23,7 @@ export const startUp: Scenario = async (bench) => {
   }
 };
 
-/** The first start prepares the database, and is not counted. */
+/** The first start prepares the database and is not counted. */
 const startOnce = async (environment: Environment): Promise<void> => {
   await (await startService(environment)).stop();
 };

@@ -15,11 +15,11 @@ import { authorized } from './advertiser-requests.ts';
 import { middlePage } from './middle-page.ts';
 import type { Bench, Scenario } from './scenario.ts';
 
-/** What a toggle leads to, what it costs while the queue does not answer, and what is shown of very many. */
+/** The effects of a toggle, its cost while the queue does not answer, and lists of many records. */
 
-/** Jobs that one worker process runs at once (`app/worker.ts`). */
+/** Jobs that one worker process runs at the same time (`app/worker.ts`). */
 const CONCURRENCY = 50;
-/** Enough of them that the turns of one account do not bound what is measured. */
+/** Enough accounts that the limit per account does not bound the rate. */
 const ACCOUNTS = 6;
 const AGENTS = 10;
 const SOURCES_MAX = 50;
@@ -30,7 +30,7 @@ interface Buyer {
   readonly agentIds: readonly string[];
 }
 
-/** Event sources that can be toggled, and whose they are. */
+/** Event sources that can be toggled, and their advertiser. */
 interface Sources {
   readonly advertiser: string;
   readonly ids: readonly string[];
@@ -51,8 +51,8 @@ const openBuyer = async (
 };
 
 /**
- * New event sources, so many at most `SOURCES_MAX`, of a new advertiser: one that had those of all rounds would come to
- * the 500 that it may have.
+ * Creates event sources, at most `SOURCES_MAX`, of a new advertiser. One advertiser for all rounds would exceed its
+ * limit of 500.
  */
 const newSources = async ({ api }: Buyer, count: number): Promise<Sources> => {
   const created = await api.post<{ id: number }>('/advertisers', { name: 'Bench' });
@@ -65,10 +65,10 @@ const newSources = async ({ api }: Buyer, count: number): Promise<Sources> => {
       event_sources: ids.map((event_source_id) => ({ event_source_id })),
     },
   );
-  // One that finds no room is an item that has failed, of a sync that has not.
+  // A sync succeeds even if one of its items exceeds the limit and fails.
   const made = synced.status === 200 ? synced.body.data.event_sources : [];
   if (made.filter(({ action }) => action === 'created').length < count) {
-    throw new Error(`not all event sources were made: ${synced.text}`);
+    throw new Error(`not all event sources were created: ${synced.text}`);
   }
   return { advertiser, ids };
 };
@@ -83,7 +83,7 @@ const switchOn = async ({ api, agentIds }: Buyer, { advertiser, ids }: Sources):
   }
 };
 
-/** Records from PENDING to COMPLETED, with all that is recorded of them, against BullMQ's own jobs. */
+/** Records from PENDING to COMPLETED, including their events, against BullMQ's own jobs. */
 export const syndications: Scenario = async (bench) => {
   const agent = await startChildServer('bare-agent.js', {});
   bench.atEnd(() => agent.stop());
@@ -117,7 +117,7 @@ const jobRatesOn = async (
     buyers.push(await openBuyer({ service, ...(await createAccount(environment)) }, agentUrl));
   }
   const sourcesEach = bench.quick ? 5 : 50;
-  // All toggles are there before the first job runs, as all of the bare jobs are added before.
+  // All toggles exist before the first job runs, as all bare jobs are added before.
   const ours = async (all: readonly Buyer[]): Promise<number> => {
     const made = await Promise.all(all.map((buyer) => newSources(buyer, sourcesEach)));
     const [row] = (await runSql(url, 'select now() as now')) as [{ now: Date }];
@@ -169,7 +169,7 @@ const jobRatesOn = async (
 
 const COMPLETED_S_MAX = 300;
 
-/** When each was completed, ms. What it asks meanwhile costs next to nothing: it would be counted as ours. */
+/** The completion times, in ms. The polling query is cheap: its cost would count as the service's. */
 const completed = async (url: string, since: Date, count: number): Promise<readonly number[]> => {
   const client = new Client({ connectionString: url });
   await client.connect();
@@ -197,12 +197,12 @@ const completed = async (url: string, since: Date, count: number): Promise<reado
 
 const TOGGLERS = 8;
 
-/** Of an agent that is slow, ms. */
+/** The answer time of a slow agent, in ms. */
 const SLOW_MS = 3_000;
 
 /**
- * Redis holds jobs and counts requests: without it a toggle is to take as long as with it. And as long with agents that
- * take seconds as with ones that answer at once.
+ * Redis holds jobs and counts requests. A toggle must take equally long with and without it, and with slow and fast
+ * agents.
  */
 export const togglesWithoutQueue: Scenario = async (bench) => {
   const redis = await startOwnRedis();
@@ -227,7 +227,7 @@ export const togglesWithoutQueue: Scenario = async (bench) => {
   };
   const stalled = async (): Promise<number> => {
     redis.stall();
-    // The first ones find out; what is measured is how it goes on.
+    // The first requests detect the failure. The later ones are measured.
     await httpLoad({ port: service.port, connections: 1, seconds: 1, request: prompt });
     return p99Ms(prompt).finally(() => redis.resume());
   };
@@ -248,7 +248,7 @@ export const togglesWithoutQueue: Scenario = async (bench) => {
   return lines;
 };
 
-/** Toggles of some event sources at an agent, on and off in turn. */
+/** Toggles some event sources at an agent, alternately on and off. */
 const openToggles = async (
   bench: Bench,
   own: Pick<OwnService, 'service' | 'customerId' | 'apiKey'>,
@@ -269,19 +269,19 @@ const openToggles = async (
 };
 
 const READERS = 8;
-const pageRequest = ({ own, advertiserId }: Filled, query: string): string =>
+const pageRequest = ({ own, advertiserId }: FilledService, query: string): string =>
   rawRequest('GET', `/api/v2/buyer/advertisers/${advertiserId}/syndication-status?${query}`, authorized(own));
 
 const FEW = 10_000;
 
-/** The same questions of few and of many records, each on a database of its own. */
+/** The same queries of few and of many records, each on its own database. */
 export const statusLists: Scenario = async (bench) => {
   const small = await filled(bench, FEW);
   const large = await filled(bench, bench.growTo);
   const size = bench.growTo.toLocaleString('en');
   const lines: Line[] = [];
-  const compare = async (name: string, query: (of: Filled) => string): Promise<void> => {
-    const msOf = async (of: Filled): Promise<number> => {
+  const compare = async (name: string, query: (of: FilledService) => string): Promise<void> => {
+    const msOf = async (of: FilledService): Promise<number> => {
       const { port } = of.own.service;
       const request = (): string => pageRequest(of, query(of));
       const load = await httpLoad({ port, connections: READERS, seconds: bench.seconds, request });
@@ -340,12 +340,12 @@ export const statusLists: Scenario = async (bench) => {
   return lines;
 };
 
-interface Filled extends FilledRecords {
+interface FilledService extends FilledRecords {
   readonly own: OwnService;
   readonly count: number;
 }
 
-const filled = async (bench: Bench, count: number): Promise<Filled> => {
+const filled = async (bench: Bench, count: number): Promise<FilledService> => {
   const own = await startOwnService(bench);
   const api = apiOf(`http://127.0.0.1:${own.service.port}`, authorized(own));
   const created = await api.post<{ id: number }>('/advertisers', { name: 'Bench' });

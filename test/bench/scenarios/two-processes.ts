@@ -12,8 +12,8 @@ import type { Scenario } from './scenario.ts';
 const CONNECTIONS = 32;
 
 /**
- * Two processes that serve against one of them, on one database; the load goes to both in turn. The first one runs the read
- * models and jobs in either case. With as few cores as processes that want one, a ratio near 1 is all there is to be had.
+ * Two API processes on one database against one of them; requests alternate between both. The first process runs the
+ * read models and jobs in both cases. On a machine with few cores, a ratio near 1 is the best possible.
  */
 export const twoProcesses: Scenario = async (bench) => {
   const own = await startOwnService(bench);
@@ -58,12 +58,12 @@ export const twoProcesses: Scenario = async (bench) => {
       ourRate(source, ids, count, inFlight, bench.seconds, undefined, ports),
     );
   }
-  await nothingCountedTwice(own.service.port, second.port, own.apiKey);
+  await checkCountedOnce(own.service.port, second.port, own.apiKey);
   return lines;
 };
 
-/** @throws when an event that one process has taken is new to the other */
-const nothingCountedTwice = async (firstPort: number, secondPort: number, apiKey: string): Promise<void> => {
+/** @throws Error if both processes accept the same event as new */
+const checkCountedOnce = async (firstPort: number, secondPort: number, apiKey: string): Promise<void> => {
   const event = { eventId: 'once', eventTime: isoTimestamp(systemClock.now()), eventType: 'purchase' };
   const accepted: number[] = [];
   for (const port of [firstPort, secondPort]) {

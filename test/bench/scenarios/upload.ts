@@ -9,15 +9,15 @@ import type { Scenario } from './scenario.ts';
 
 const BYTES = 10_000_000;
 const IN_FLIGHT = 4;
-/** Uploads before the first that is measured, small ones: what is compiled late in a service of days is compiled then. */
+/** Small uploads before the first measurement, so that all code is compiled as in a service that runs for days. */
 const WARM_UP = { uploads: 1_000, bytes: 10_000 };
 const MB = 1e6;
 
 const GOAL = 0.9;
 
 /**
- * Bytes of uploads per second, to a folder on the same disk as those of a bare Node stream with SHA-256, `fsync` and rename.
- * Ours are looked at and in the log as well when they are answered; a reservation each is made before, and is not counted.
+ * Uploaded bytes per second, to a folder on the same disk as those of a bare Node stream with SHA-256, `fsync` and
+ * rename. The service also inspects each upload and records it in the log. Each upload's reservation is not counted.
  */
 export const uploads: Scenario = async (bench) => {
   const { folder, service, apiKey } = await bench.shared(openFileService);
