@@ -14,13 +14,11 @@ export interface NamedFold<State, Event extends StorableEvent, Id, None extends 
   State,
   Event
 > {
-  /** The stream's name. It contains the account, so no account can reach another account's stream. */
+  /** Contains the account, so that no account can reach another account's stream. */
   readonly stream: (customerId: number, id: Id) => string;
-  /** The state of a resource that does not exist. */
   readonly initialState: None;
 }
 
-/** Decides a command: returns events to append (none when the effect already holds) or a refusal. */
 export interface Decider<State, Command, Event extends StorableEvent, Refusal> extends Fold<State, Event> {
   readonly decide: (
     command: Command,

@@ -1,15 +1,15 @@
 import type { EventMetadata, JsonObject, RecordedEvent } from '../event-store/event-store.ts';
 
-/** Converts event data to the next schema version. Pure, so that every replay gives the same result. */
+/** To the next schema version. Pure, so that every replay gives the same result. */
 export type Upcaster = (data: JsonObject) => JsonObject;
 
 export interface EventVersions {
   readonly schemaVersion: number;
-  /** The first converts version 1 to 2, and so on up to `schemaVersion`. Default: none. */
+  /** The first converts version 1 to 2. */
   readonly upcasters?: readonly Upcaster[];
 }
 
-/** Versions by event type. An event of a missing type cannot be stored. */
+/** An event of a missing type cannot be stored. */
 export type SchemaVersions = Readonly<Record<string, EventVersions>>;
 
 interface VersionedEvent extends Pick<RecordedEvent, 'type' | 'data' | 'stream' | 'revision'> {
@@ -25,11 +25,7 @@ export class UnknownEventVersionError extends Error {
   }
 }
 
-/**
- * Returns the event's data in the current version. Does not validate: a later rule must not make old events
- * unreadable.
- * @throws UnknownEventVersionError for a version above `schemaVersion`, or an invalid one
- */
+/** Does not validate: a later rule must not make old events unreadable. @throws UnknownEventVersionError */
 export const currentData = (
   event: VersionedEvent,
   { schemaVersion, upcasters = [] }: EventVersions,

@@ -26,7 +26,7 @@ export type Outcome<State, Refusal> =
 const ATTEMPTS_MAX = 32;
 const CONFLICT_BACKOFF = { baseMs: 2, capMs: 40 };
 
-/** The wait is shorter than a request may take, so the client learns that nothing was written. */
+/** Shorter than a request may take, so that the client learns that nothing was written. */
 const QUEUE_LIMITS = {
   waitMsMax: 2_500,
   waitingMax: 1_000,
@@ -34,23 +34,19 @@ const QUEUE_LIMITS = {
 };
 const queuesOf = new WeakMap<EventStore, OneAtATime>();
 
-/**
- * Runs the commands of a stream one after the other within this process. Otherwise N writers append at the same
- * revision and one succeeds: 50 concurrent commands took more than 3 s, and of 100 only 19 completed in that time.
- * Writers in other processes still meet as revision conflicts.
- */
+// Otherwise N writers append at the same revision and one succeeds: 50 commands took more than 3 s.
 const runSerially = <T>(store: EventStore, stream: string, work: () => Promise<T>): Promise<T> => {
   const serially = queuesOf.get(store) ?? createOneAtATime(QUEUE_LIMITS);
   queuesOf.set(store, serially);
   return serially(stream, work);
 };
 
-/** Lost `ATTEMPTS_MAX` races for the stream. Nothing was written. */
+/** Nothing was written. */
 export class TooManyConflictsError extends Error {
   override readonly name = 'TooManyConflictsError';
 }
 
-/** The caller no longer waits, so the command did not start. Nothing was written. */
+/** The caller no longer waits. Nothing was written. */
 export class CommandAbandonedError extends Error {
   override readonly name = 'CommandAbandonedError';
 }
@@ -59,15 +55,11 @@ export interface ExecuteOptions<Command, State = never> {
   readonly stream: string;
   readonly command: Command;
   readonly context: CommandContext;
-  /** The stream cannot exist yet (new id), so it is not read. */
   readonly isNew?: boolean;
-  /**
-   * A recent state, to save reading the stream. A later event causes a conflict; a decision without events is
-   * repeated.
-   */
+  /** A recent state, to save a read. An outdated one causes a conflict. */
   readonly known?: Pick<LoadedStream<State>, 'state' | 'revision' | 'correlationId'> | undefined;
   readonly pause?: (ms: number) => Promise<void>;
-  /** Called right before each append; true throws `CommandAbandonedError`. Default: never. */
+  /** Asked right before each append; true throws `CommandAbandonedError`. */
   readonly isAbandoned?: () => boolean;
   readonly snapshots?: SnapshotStore;
   /** False only if no earlier run of this command can have appended events. Default: true. */
@@ -75,10 +67,9 @@ export interface ExecuteOptions<Command, State = never> {
 }
 
 /**
- * Loads and folds the stream, decides, and appends at the revision that the decision was based on. After a conflict
- * it decides again. Safe to repeat with the same command id, at any time, on any node: if the command's events are
- * already in the stream, it returns the state right after them.
- * @throws AppendOutcomeUnknownError, EventStoreUnavailableError, TooManyConflictsError, CommandAbandonedError
+ * Safe to repeat with the same command id on any node: if its events are in the stream, it returns the state
+ * right after them. @throws AppendOutcomeUnknownError, EventStoreUnavailableError, TooManyConflictsError,
+ * CommandAbandonedError
  */
 export const executeCommand = <State, Command, Event extends StorableEvent, Refusal>(
   store: EventStore,
@@ -145,13 +136,13 @@ const decideAndAppend = async <State, Command, Event extends StorableEvent, Refu
       if (!(error instanceof WrongExpectedRevisionError)) throw error;
       await pause(backoffMs(attempt, CONFLICT_BACKOFF));
     }
-    // The stored events count, also those of an earlier run of this command: their timestamps differ.
+    // The stored events count, also those of an earlier run: their timestamps differ.
     known = undefined;
   }
   throw new TooManyConflictsError(`${ATTEMPTS_MAX} attempts to append to ${stream} found newer events`);
 };
 
-/** A decision without events appends nothing, so no conflict would reveal that it is based on an outdated state. */
+/** A decision without events meets no conflict that would reveal an outdated state. */
 const wouldAppend = <State, Command, Event extends StorableEvent, Refusal>(
   decider: Decider<State, Command, Event, Refusal>,
   command: Command,
@@ -177,7 +168,7 @@ const afterAppend = (
   return { correlationId, ...(commands && { commands }) };
 };
 
-/** Before an answer shows events of another run: that run may have crashed before it wrote the account's position. */
+/** Another run may have crashed before it wrote the account's position, for which reads wait. */
 const ensureMarked = async (
   store: EventStore,
   { customerId }: CommandContext,

@@ -47,7 +47,6 @@ export const handlerFor = <State, Command, Event extends StorableEvent, Refusal,
   const existing = (state: State): Existing | undefined =>
     state === initialState ? undefined : (state as Existing);
 
-  /** @throws AppendOutcomeUnknownError, EventStoreUnavailableError, TooManyConflictsError, CommandAbandonedError */
   const execute = (
     { store, snapshots }: CommandStores,
     id: Id,
@@ -78,14 +77,14 @@ export const handlerFor = <State, Command, Event extends StorableEvent, Refusal,
     execute,
     resultOf,
     loadAt,
-    /** @throws the error that `refused` returns, and the errors of `execute` */
+    /** @throws the error that `refused` returns, and the errors of `executeCommand` */
     run: async (
       stores: CommandStores,
       id: Id,
       command: Command,
       request: CommandRequest,
     ): Promise<Existing> => resultOf(await execute(stores, id, command, ofRequest(request))),
-    /** Like `run`, for a command that creates: if it has not run before, the stream cannot exist and is not read. */
+    /** For a command that creates: if it has not run before, the stream cannot exist and is not read. */
     create: async (
       stores: CommandStores,
       id: Id,
@@ -95,13 +94,11 @@ export const handlerFor = <State, Command, Event extends StorableEvent, Refusal,
       const isNew = !(await request.hasRunBefore());
       return resultOf(await execute(stores, id, command, { ...ofRequest(request), isNew }));
     },
-    /** Folds the stream, for answers that cannot wait for a read model. Undefined if the resource does not exist. */
+    /** For answers that cannot wait for a read model. Undefined if the resource does not exist. */
     load: (stores: CommandStores, customerId: number, id: Id): Promise<Existing | undefined> =>
       loadState(stores, aggregate, customerId, id),
-    /** The same with the revision of the stream. */
     loadWithRevision: async (stores: CommandStores, customerId: number, id: Id) =>
       existingAt(await loadAt(stores, customerId, id), initialState),
-    /** The state after an earlier run of this request, which needs no preparations then; else undefined. */
     doneBefore: async (
       stores: CommandStores,
       id: Id,

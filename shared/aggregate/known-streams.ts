@@ -5,13 +5,12 @@ import type { LoadedStream } from './load-stream.ts';
 type KnownStream<State> = Pick<LoadedStream<State>, 'state' | 'revision' | 'correlationId' | 'commands'>;
 
 export interface KnownStreams {
-  /** Returns a known stream that `decider` folded, if it contained no event of this command. */
   without<State>(commandId: string, stream: string, decider: object): KnownStream<State> | undefined;
   keep<State>(stream: string, decider: object, seen: KnownStream<State>): void;
 }
 
 const STREAMS_MAX = 500;
-/** All states together, and one state, in characters of JSON. A larger state is not kept. */
+/** Characters of JSON: all states together, and one state. */
 const STATES_MAX = 16 * 1024 * 1024;
 const STATE_MAX = 64 * 1024;
 const EVENTS_MAX = 200;

@@ -7,11 +7,10 @@ export interface LoadedStream<State> {
   readonly state: State;
   readonly revision: ExpectedRevision;
   readonly position?: Position;
-  /** Correlation id of the last event; undefined if a snapshot replaced that event. */
+  /** Undefined if a snapshot replaced the last event. */
   readonly correlationId?: string;
-  /** Commands that have events in the stream; undefined if a snapshot replaced some events. */
+  /** Undefined if a snapshot replaced some events. */
   readonly commands?: ReadonlySet<string>;
-  /** The state right after this command's last event; absent without such an event. */
   readonly afterCommand?: AfterCommand<State>;
 }
 
@@ -23,12 +22,9 @@ interface AfterCommand<State> {
 }
 
 export interface LoadOptions {
-  /** The command whose events are searched. Default: none. */
   readonly commandId?: string;
   readonly snapshots?: SnapshotStore | undefined;
-  /**
-   * False only if no earlier run can have appended events; true folds the events before the snapshot. Default: false.
-   */
+  /** False only if no earlier run can have appended. True folds what a snapshot replaced. Default: false. */
   readonly hasRunBefore?: () => Promise<boolean>;
 }
 
@@ -42,11 +38,7 @@ interface Progress<State> {
   afterCommand: AfterCommand<State> | undefined;
 }
 
-/**
- * Folds a stream to its current state. A long stream starts at its snapshot, so the work does not grow with its
- * history.
- * @throws UnknownEventVersionError if a newer program has written to the stream
- */
+/** A long stream starts at its snapshot. @throws UnknownEventVersionError */
 export const loadStream = async <State, Event extends StorableEvent>(
   store: EventStore,
   type: Fold<State, Event>,
@@ -89,7 +81,7 @@ export const loadStream = async <State, Event extends StorableEvent>(
   return loaded(fold);
 };
 
-/** Undefined if the stream has no events. @throws UnknownEventVersionError if a newer program has written to it */
+/** Undefined if the stream has no events. @throws UnknownEventVersionError */
 export const loadState = async <State, Event extends StorableEvent, Id, None extends State>(
   { store, snapshots }: { readonly store: EventStore; readonly snapshots?: SnapshotStore | undefined },
   fold: NamedFold<State, Event, Id, None>,

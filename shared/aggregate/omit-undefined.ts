@@ -2,7 +2,7 @@ type WithoutUndefined<T> = { readonly [M in keyof T as undefined extends T[M] ? 
   readonly [M in keyof T as undefined extends T[M] ? M : never]?: Exclude<T[M], undefined>;
 };
 
-/** Removes members whose value is undefined: a stored object must equal the object read back. */
+/** A stored object must equal the object read back. */
 export const omitUndefined = <T extends object>(members: T): WithoutUndefined<T> =>
   Object.fromEntries(
     Object.entries(members).filter(([, value]) => value !== undefined),

@@ -36,7 +36,7 @@ export const toNewEvents = (
     };
   });
 
-/** Converts the data to the current version; an unknown type stays unchanged. @throws UnknownEventVersionError */
+/** Leaves unknown types unchanged. @throws UnknownEventVersionError */
 export const toDomainEvent = (recorded: RecordedEvent, versions: SchemaVersions): StorableEvent => {
   const version = Object.hasOwn(versions, recorded.type) ? versions[recorded.type] : undefined;
   return {

@@ -8,13 +8,11 @@ export interface Snapshot {
   readonly state: unknown;
 }
 
-/** Folded states of long streams. Derived data: losing them costs only time. */
+/** Derived data: losing snapshots costs only time. */
 export interface SnapshotStore {
-  /** Number of events after which the first and each further snapshot is saved. */
   readonly every: number;
-  /** The newest snapshot of the stream with this fold version; undefined if there is none. */
   load(stream: string, foldVersion: number): Promise<Snapshot | undefined>;
-  /** Saves in the background, unless a newer snapshot is stored. A failure is only logged. */
+  /** In the background, unless a newer snapshot is stored. A failure is only logged. */
   save(stream: string, foldVersion: number, snapshot: Snapshot): void;
 }
 

@@ -1,4 +1,4 @@
-/** Rejects as soon as `signal` is aborted. The work continues, and its outcome is ignored. */
+/** Rejects when `signal` aborts; the work continues, its outcome ignored. */
 export const abortable = <T>(
   work: Promise<T>,
   signal: AbortSignal,

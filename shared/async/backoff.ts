@@ -5,7 +5,7 @@ export interface BackoffBounds {
   readonly capMs: number;
 }
 
-/** Milliseconds to wait after `attempt` (from 1): exponential, with full jitter to spread simultaneous callers. */
+/** After `attempt` (from 1): exponential, with full jitter to spread simultaneous callers. */
 export const backoffMs = (attempt: number, { baseMs, capMs }: BackoffBounds): number =>
   Math.random() * Math.min(capMs, baseMs * 2 ** Math.min(attempt - 1, 30));
 

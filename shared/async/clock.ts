@@ -5,5 +5,4 @@ export interface Clock {
 
 export const systemClock: Clock = { now: () => Date.now() };
 
-/** ISO 8601 in UTC with milliseconds. */
 export const isoTimestamp = (epochMs: number): string => new Date(epochMs).toISOString();

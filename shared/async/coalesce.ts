@@ -7,18 +7,13 @@ interface Waiting<Key, Value> {
 export interface CoalesceOptions {
   readonly batchMax: number;
   readonly inFlightMax: number;
-  /**
-   * Another round trip starts only when the last one has taken this long, ms. Above the usual duration, keys share
-   * few round trips, and a round trip that hangs delays the others no longer than this. Default 0.
-   */
+  /** A round trip that hangs delays other keys by at most this, ms. Default 0: wait for a free slot only. */
   readonly waitMsMax?: number;
 }
 
 /**
- * Batches single requests: keys that arrive while all round trips are busy share the next one. An idle caller's key
- * is sent without delay. A key never joins a round trip that was already sent, so no answer is older than its
- * request.
- * @param ask returns the values in the order of the keys; if it throws, all requests of the batch fail
+ * Keys that arrive while all round trips are busy share the next one. No key joins a round trip that was
+ * already sent: no answer is older than its request. @param ask returns values in the order of the keys
  */
 export const coalesce = <Key, Value>(
   ask: (keys: readonly Key[]) => Promise<readonly Value[]>,

@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs';
 
-/** Places where a test can kill the process like a power cut. */
+/** Where a test can kill the process like a power cut. */
 export const failpointNames = [
   'after-reserve',
   'after-claim',
@@ -26,7 +26,7 @@ export type Failpoint = (typeof failpointNames)[number];
 let armed: ReadonlyMap<string, number> | undefined;
 let reportFile = '';
 
-/** @param spec `name:probability,...`, e.g. `after-append:0.01` @param file gets the names of hits */
+/** @param spec `name:probability,...` @param file gets the names of hits */
 export const armFailpoints = (spec: string, file: string): void => {
   armed = new Map(
     spec.split(',').map((entry) => {

@@ -2,13 +2,12 @@ import pLimit, { type LimitFunction } from 'p-limit';
 
 export interface LimitOptions {
   readonly atOnceMax: number;
-  /** Maximum length of the queue. Work that timed out counts until it leaves the queue. */
+  /** Work that timed out counts until it leaves the queue. */
   readonly waitingMax: number;
-  /** The error for work that waited too long or met a full queue. That work never runs. */
+  /** For work that waited too long or met a full queue, and never runs. */
   readonly tooBusy: () => Error;
 }
 
-/** @param waitMsMax longest wait before the work starts, ms */
 export type Limit = <T>(waitMsMax: number, work: () => Promise<T>) => Promise<T>;
 
 export const createLimit = ({ atOnceMax, waitingMax, tooBusy }: LimitOptions): Limit => {
@@ -42,7 +41,6 @@ const startWithin = <T>(
 
 export type OneAtATime = <T>(key: string, work: () => Promise<T>) => Promise<T>;
 
-/** Starts work within `waitMsMax` ms; `waitingMax` is the queue length of each key. */
 export const createOneAtATime = ({
   waitMsMax,
   waitingMax,

@@ -5,15 +5,10 @@ const EVERY_MS = 60_000;
 const ROWS_MAX = 1_000;
 
 export interface Purgeable {
-  /** Returns the number of deleted rows, at most `rowsMax`. `signal` aborts a long run (`sweep.ts`). */
   purge(rowsMax: number, signal?: AbortSignal): Promise<number>;
 }
 
-/**
- * Deletes obsolete rows until `signal` is aborted. Several nodes can run it: each takes rows that no other node has
- * locked. The steps are small so that no write waits for them.
- * @param what for the log
- */
+/** In small steps, so that no write waits. Skips rows that another node has locked. */
 export const purgeRegularly = (what: string, rows: Purgeable, log: Logger, signal: AbortSignal): void => {
   const run = async (): Promise<void> => {
     while (!signal.aborted) {

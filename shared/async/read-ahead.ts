@@ -1,14 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 
 /**
- * Prefetches one item while the consumer processes the last one, if `isMoreThere` is true for the last one. An error
- * of the source arrives after the items before it.
- *
- * Not always: at the end of the log the next batch would be taken as soon as its first event arrives. The events that
- * arrive while the last batch commits would then wait for two more commits instead of one.
- *
- * The next item is requested before the last one is yielded: a consumer that works without a pause would otherwise
- * delay the request. A consumer that ends early must also abort the source, because the prefetch is not awaited.
+ * Prefetches one item if `isMoreThere`. Otherwise, at the end of the log, the next batch would start with its
+ * first event, and events that arrive while the last batch commits would wait for two commits. A consumer
+ * that ends early must abort the source.
  */
 export async function* readAhead<T>(
   source: AsyncIterable<T>,

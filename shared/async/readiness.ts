@@ -2,9 +2,9 @@ import { timeout, TimeoutError } from './timeout.ts';
 
 export interface ReadinessPart {
   readonly name: string;
-  /** True: shown, but the process is ready without it. */
+  /** Shown, but the process is ready without it. */
   readonly optional?: boolean;
-  /** Checks the part. `detail` is shown to operators and must not contain secrets. */
+  /** `detail` is shown to operators and must not contain secrets. */
   check(): Promise<PartStatus>;
 }
 
@@ -20,7 +20,7 @@ export interface Readiness {
 
 export type CheckReadiness = () => Promise<Readiness>;
 
-/** A part slower than `partMsMax` is not ready. Concurrent callers share one check: the route has no limit. */
+/** A part slower than `partMsMax` is not ready. Concurrent callers share one check: it has no rate limit. */
 export const createReadiness = (parts: readonly ReadinessPart[], partMsMax: number): CheckReadiness => {
   let running: Promise<Readiness> | undefined;
   return () =>

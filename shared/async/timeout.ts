@@ -2,7 +2,7 @@ export class TimeoutError extends Error {
   override readonly name = 'TimeoutError';
 }
 
-/** Waits at most `ms`. Late work continues, and its outcome is ignored. @throws `late()` */
+/** Late work continues, and its outcome is ignored. */
 export const timeout = <T>(
   ms: number,
   work: Promise<T>,
@@ -13,16 +13,13 @@ export const timeout = <T>(
     work.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 
-/** Waits until `work` has succeeded or failed, at most `ms`. */
 export const settled = (ms: number, work: Promise<unknown>): Promise<void> =>
   timeout(ms, work).then(
     () => undefined,
     () => undefined,
   );
 
-/**
- * Node 20 garbage-collects a signal that only `AbortSignal.any` refers to, and it never fires: a listener keeps it.
- */
+/** Node 20 collects a signal that only `AbortSignal.any` refers to; it never fires. A listener keeps it. */
 export const timeoutSignal = (ms: number): AbortSignal => {
   const signal = AbortSignal.timeout(ms);
   signal.addEventListener('abort', () => undefined);

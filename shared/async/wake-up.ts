@@ -1,6 +1,6 @@
 export interface WakeUp {
   readonly wake: () => void;
-  /** Resolves at the next `wake` (true), on abort, or after `timeoutMs` (default: never). */
+  /** True at the next `wake`; false on abort or after `timeoutMs` (default: never). */
   next(until: {
     readonly timeoutMs?: number | undefined;
     readonly signal?: AbortSignal | undefined;

@@ -11,25 +11,20 @@ type Store = Pick<EventStore, 'append' | 'readStream' | 'appendBytesMax'>;
 type Revision = number | 'no-stream';
 
 const CHUNK_EVENTS_MAX = 1_000;
-/** Upper bound of the bytes that a store adds to each event. */
 const EVENT_OVERHEAD_BYTES = 128;
 
 export interface ChunkOptions extends AppendOptions {
-  /** Returns an upper bound of an event's bytes. Default: serialises the event and measures it. */
+  /** Upper bound. Default: serialises the event. */
   readonly bytesOf?: (event: NewEvent) => number;
 }
 
-/** Limits learned from rejected appends, if lower than `appendBytesMax`. */
+/** Learned from rejected appends, if lower than `appendBytesMax`. */
 const learned = new WeakMap<Store, number>();
 
 /**
- * Appends any number of events to one stream, in as many appends as needed. Only a single append is atomic: readers can
- * see the first events before the last ones exist. After a failure, repeat the whole call with the same ids and the
- * same `expected` until it succeeds. Events that are already in the stream are skipped, regardless of earlier chunk
- * sizes.
- * @param events at least one
- * @throws AppendTooLargeError when a single event is too large; WrongExpectedRevisionError, AppendOutcomeUnknownError,
- *   EventStoreUnavailableError. After each of them, some events may be in the stream
+ * Readers can see the first events before the last ones exist. After a failure, repeat the call with the same
+ * ids and `expected`: it skips events that are in the stream. @throws AppendTooLargeError for a single event;
+ * as `EventStore.append`
  */
 export const appendInChunks = async (
   store: Store,
@@ -75,7 +70,6 @@ const appendChunk = async (
   }
 };
 
-/** Counts the leading events of `chunk` that directly follow revision `at` in the stream. */
 const countThere = async (
   store: Store,
   stream: string,

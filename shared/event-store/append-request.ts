@@ -1,9 +1,9 @@
 import type { ExpectedRevision, NewEvent } from './event-store.ts';
 
-/** Limits that every adapter enforces, so that all adapters accept the same events. Sizes in bytes of UTF-8. */
+/** The same for every adapter, so that all accept the same events. Bytes of UTF-8. */
 export const appendLimits = {
   eventsMax: 1_000,
-  /** `data` and `metadata` of one event (EventStoreDB's record limit, eventstoredb.md section 1). */
+  /** EventStoreDB's record limit (eventstoredb.md section 1). */
   eventBytesMax: 16 * 1024 * 1024,
   appendBytesMax: 32 * 1024 * 1024,
   /** The name must fit into an index entry. */
@@ -18,7 +18,6 @@ export interface EncodedEvent {
   readonly metadata: string;
 }
 
-/** A validated and serialised append: its content cannot make the append fail. */
 export interface AppendRequest {
   readonly stream: string;
   readonly expected: ExpectedRevision;
@@ -30,7 +29,7 @@ export interface AppendRequest {
 }
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-/** Postgres rejects U+0000 and changes lone surrogates. */
+/** Postgres rejects U+0000 and changes lone surrogates. `JSON.stringify` escapes both in `data`. */
 const UNSTORABLE = /[\0\p{Surrogate}]/u;
 
 const check = (ok: boolean, complaint: string): void => {
@@ -40,10 +39,7 @@ const check = (ok: boolean, complaint: string): void => {
 const checkName = (what: string, name: string, charsMax: number): void =>
   check(name.length > 0 && name.length <= charsMax && !UNSTORABLE.test(name), `${what} cannot be stored`);
 
-/**
- * Validates and serialises an append. `JSON.stringify` escapes U+0000 and lone surrogates in `data`, so they survive.
- * @throws RangeError for a violated limit, TypeError for data that is not JSON: both are bugs of the caller
- */
+/** @throws RangeError for a violated limit, TypeError for data that is not JSON: bugs of the caller */
 export const encodeAppend = (
   stream: string,
   events: readonly NewEvent[],

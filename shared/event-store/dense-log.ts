@@ -9,17 +9,13 @@ import {
 } from './followed-log.ts';
 import type { LogReach } from './log-reach.ts';
 
-/**
- * A range of a log with dense positions: `count` positions in order, of which `events` are in the wanted categories.
- */
+/** `count` positions in order, of which `events` are in the wanted categories. */
 export interface DensePage {
   readonly events: readonly RecordedEvent[];
   readonly count: number;
-  /** First and last position of the range; both 0 if `count` is 0. */
   readonly first: number;
   readonly last: number;
   readonly bytes: number;
-  /** True if the log ended at `last` when the page was read. */
   readonly atEnd: boolean;
 }
 
@@ -30,7 +26,7 @@ export interface DenseLog {
   head(): Promise<number>;
 }
 
-/** Interval of head queries, in ms. Notifications can be lost with their connection; this bounds the delay. */
+/** Bounds the delay when a notification was lost with its connection. */
 const LOOK_MS = 1_000;
 const PAGE_EVENTS = 1_000;
 
@@ -45,7 +41,7 @@ async function* follow(dense: DenseLog, after: Position, signal: AbortSignal): A
   let last = parsePosition(after);
   let reportedCaughtUp = true;
   while (!signal.aborted) {
-    // Read `known` before the page: a position that becomes known during the read may be missing from the page.
+    // Before the page: a position that becomes known during the read may be missing from the page.
     const { known } = reach;
     const piece = await untilRead(onReadFailed, signal, () =>
       readPiece(dense, last, { limit: PAGE_EVENTS, categories: undefined }),
@@ -59,12 +55,7 @@ async function* follow(dense: DenseLog, after: Position, signal: AbortSignal): A
   }
 }
 
-/**
- * Waits until the log grows beyond `last`. Without a notification, queries the head once a second.
- * @param known position of the latest notification. It is beyond `last` if the log has since lost its end, or if the
- *   notification was wrong: then only the head counts
- * @throws LogGapError
- */
+// `known` is beyond `last` if the log lost its end or the notification was wrong: then only the head counts.
 const untilFurther = async (
   dense: DenseLog,
   last: number,
@@ -93,7 +84,7 @@ const readPiece = async (
   return { events, position: printPosition(page.count === 0 ? after : page.last), caughtUp, bytes };
 };
 
-/** Otherwise, a subscriber ahead of the log would wait until the log passes it, and miss the events in between. */
+/** Otherwise a subscriber ahead of the log would wait until the log passes it, and miss events. */
 const assertReaches = (head: number, position: number): void => {
   if (head < position) {
     throw new LogGapError(

@@ -14,7 +14,7 @@ export interface PageRequest {
   readonly categories: readonly string[] | undefined;
 }
 
-/** Reports a failed read before its retry. `failures`: consecutive failures, at least 1. */
+/** @param failures consecutive, at least 1 */
 export type OnReadFailed = (error: unknown, failures: number) => void;
 
 export const warnOfFailedReads =
@@ -22,25 +22,17 @@ export const warnOfFailedReads =
   (error, failures) =>
     log.warn({ err: error, failures }, 'the event log cannot be read, trying again');
 
-/** The operations that `subscribeToLog` and the shared tail need from a store. */
 export interface FollowedLog {
   readonly onReadFailed: OnReadFailed;
   /** @throws LogGapError when the log ends before `after` or lacks a position; any error of the store */
   readPage(request: PageRequest): Promise<LogPiece>;
-  /**
-   * Yields new events after a position in order, until `signal` aborts. Reconnects automatically.
-   * @throws LogGapError as in `readPage`
-   */
+  /** @throws LogGapError as in `readPage` */
   follow(after: Position, signal: AbortSignal): AsyncIterable<LogPiece>;
 }
 
 const RETRY = { baseMs: 50, capMs: 2_000 };
 
-/**
- * Retries a read until it succeeds. Only an abort, a gap in the log or an invalid position ends the retries.
- * @param read receives the number of failures so far
- * @returns undefined on abort
- */
+/** Only an abort (undefined), a gap in the log or an invalid position ends the retries. */
 export const untilRead = async <T>(
   onFailed: OnReadFailed,
   signal: AbortSignal,

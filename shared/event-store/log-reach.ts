@@ -1,13 +1,11 @@
 import { createWakeUp } from '../async/wake-up.ts';
 
-/** The highest known position of a store's log. Wakes readers that wait for a later one. */
 export interface LogReach {
-  /** The highest known position; the log may be longer. */
+  /** The log may be longer. */
   readonly known: number;
   advance(position: number): void;
-  /** Wakes all waiting readers, because a notification may have been missed. */
   wake(): void;
-  /** Resolves when the log is known to reach beyond `position`, on `wake`, on abort, or after `timeoutMs`. */
+  /** Also resolves on `wake`, on abort and after `timeoutMs`. */
   beyond(position: number, timeoutMs: number, signal: AbortSignal): Promise<void>;
 }
 

@@ -15,12 +15,11 @@ import { createLogReach } from './log-reach.ts';
 import { createSharedTail } from './shared-tail.ts';
 import { subscribeToLog } from './subscribe-to-log.ts';
 
-/** Number of recent events searched for a repeat of an append to `any` (defined by the port). */
+/** Defined by the port. */
 const REPEAT_REACH = 1_000;
 
 type Log = readonly RecordedEvent[];
 
-/** Returns the revision where this append starts if it is a repeat; undefined if it cannot be a repeat. */
 const suspectedStart = (append: AppendRequest, stream: Log): number | undefined => {
   const current = stream.length - 1;
   const { expected } = append;
@@ -36,9 +35,7 @@ const suspectedStart = (append: AppendRequest, stream: Log): number | undefined 
 const isRepeat = (append: AppendRequest, stream: Log, start: number): boolean =>
   append.events.every((event, index) => stream[start + index]?.id === event.id);
 
-/**
- * @returns the last event of the original append; undefined if the append is new. @throws WrongExpectedRevisionError
- */
+/** Undefined if the append is new. @throws WrongExpectedRevisionError */
 const judge = (append: AppendRequest, stream: Log): RecordedEvent | undefined => {
   const current = stream.length - 1;
   const start = suspectedStart(append, stream);
@@ -55,7 +52,7 @@ const resultOf = (last: RecordedEvent, repeated: boolean): AppendResult => ({
   repeated,
 });
 
-/** A log in memory for tests. Events pass through JSON as in the other adapters. */
+/** For tests. Events pass through JSON as in the other adapters. */
 export const createMemoryEventStore = (clock: Clock = systemClock): EventStore => {
   const all: RecordedEvent[] = [];
   const streams = new Map<string, RecordedEvent[]>();
@@ -93,7 +90,6 @@ export const createMemoryEventStore = (clock: Clock = systemClock): EventStore =
       count: page.length,
       first: page.length === 0 ? 0 : after + 1,
       last: page.length === 0 ? 0 : after + page.length,
-      // Reading uses no additional memory.
       bytes: 0,
       atEnd: after + page.length >= all.length,
     };

@@ -12,23 +12,19 @@ export interface TailReaderOptions {
 }
 
 export interface TailReader {
-  /**
-   * Waits for the next batch. `caughtUp`: the log ended there when the tail read it.
-   * @returns undefined on abort, and if the reader was dropped because it was too slow: then it must read pages
-   * @throws LogGapError when the tail failed with it
-   */
+  /** Undefined on abort, and if the reader was too slow: then it must read pages. @throws LogGapError */
   next(): Promise<EventBatch | undefined>;
   leave(): void;
 }
 
-/** Follows the end of the log once for all subscribers of a store. Runs while it has readers. */
+/** One reader of the log for all subscribers. */
 export interface SharedTail {
-  /** @returns undefined if the buffer does not contain everything after `after`: then the reader must read pages */
+  /** Undefined if the buffer lacks events after `after`: then the reader must read pages. */
   join(options: TailReaderOptions): TailReader | undefined;
 }
 
 export interface TailLimits extends TailBounds {
-  /** How long a full buffer waits for its slowest readers before it drops them, in ms. */
+  /** Then a full buffer drops its slowest readers. */
   readonly slowReaderMs: number;
 }
 
@@ -49,10 +45,7 @@ interface Run {
   readonly taken: WakeUp;
 }
 
-/**
- * The buffer is bounded: when it is full, reading stops until the slowest readers have taken events. A reader that
- * takes longer than `slowReaderMs`, for example because its table is locked, is dropped, so that the others continue.
- */
+/** A slow reader, e.g. one whose table is locked, must not stop the others. */
 export const createSharedTail = (source: FollowedLog, limits: TailLimits = LIMITS): SharedTail => {
   let current: Run | undefined;
 
@@ -65,7 +58,6 @@ export const createSharedTail = (source: FollowedLog, limits: TailLimits = LIMIT
       taken: createWakeUp(),
     };
     current = run;
-    // Releases the buffer of an ended run, which may be large.
     run.ending.signal.addEventListener('abort', () => (current = current === run ? undefined : current));
     void keepReading(source, run, limits.slowReaderMs).catch((error: unknown) => {
       run.failure = { error };
@@ -159,7 +151,6 @@ const letGo = (run: Run, before: Position): void => {
   }
 };
 
-/** Waits until readers have taken enough to trim the buffer to its bounds. @returns false after `slowReaderMs` */
 const takenWithin = async (run: Run, slowReaderMs: number): Promise<boolean> => {
   const { signal } = run.ending;
   const endMs = performance.now() + slowReaderMs;

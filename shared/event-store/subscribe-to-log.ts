@@ -4,13 +4,11 @@ import { untilRead, type FollowedLog } from './followed-log.ts';
 import type { SharedTail } from './shared-tail.ts';
 
 const BATCH_SIZE = { usual: 1_000, max: 10_000 };
-/** Pause, in ms, before the next page when the tail's buffer starts after the end of the last page. */
 const LOOK_AGAIN_MS = 100;
 
 /**
- * Implements `EventStore.subscribeToAll`. A subscriber reads pages until it reaches the store's shared tail, and again
- * whenever it falls behind the tail. No event is skipped or delivered twice in between: each page and batch starts
- * where the previous one ended, and the tail accepts a reader only if it holds everything after that position.
+ * Each page and batch starts where the previous one ended, and the tail accepts a reader only if it holds
+ * everything after that.
  */
 export async function* subscribeToLog(
   source: FollowedLog,
@@ -39,7 +37,7 @@ export async function* subscribeToLog(
       reportedCaughtUp = caughtUp;
       yield { events, position, caughtUp };
     }
-    // Join only after a page that ends with the log: `caughtUp` in the tail's buffer may be older than this page.
+    // `caughtUp` in the tail's buffer may be older than this page.
     const reader = caughtUp ? tail.join({ after: position, batchSize, categories, signal }) : undefined;
     if (reader === undefined) {
       if (!isNews) await sleep(LOOK_AGAIN_MS, signal);

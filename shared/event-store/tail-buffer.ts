@@ -8,29 +8,22 @@ import {
 import type { LogPiece } from './followed-log.ts';
 
 export interface TailBounds {
-  /** Maximum number of events. The last added range may exceed it. */
+  /** The last added range may exceed the bounds. */
   readonly eventsMax: number;
-  /** Maximum size in bytes. The last added range may exceed it. */
   readonly bytesMax: number;
 }
 
-/**
- * The last ranges of the log, without a gap: all ranges that some reader has not taken, and older ones within the
- * bounds, so that a reader slightly behind can join.
- */
+/** Without a gap. Keeps taken ranges, so that a reader slightly behind can join. */
 export interface TailBuffer {
-  /** The buffer contains everything after this position, up to `reached`. */
+  /** Exclusive. */
   readonly from: Position;
   readonly reached: Position;
-  /** The bounds are exceeded: do not add a range before readers have taken some. */
   readonly isOver: boolean;
-  /** @param piece starts after `reached`; an empty one only updates whether the log ended there */
+  /** @param piece starts after `reached` */
   add(piece: LogPiece): void;
-  /** Drops the oldest ranges while the bounds are exceeded, but none that ends after `needed`. */
+  /** Drops no range that ends after `needed`. */
   trim(needed: Position): void;
-  /** Returns the position up to which ranges must be dropped to keep the bounds; `from` if none must be dropped. */
   excess(): Position;
-  /** Returns up to `limit` events of these categories after `position`, which must not be before `from`. */
   take(position: Position, limit: number, categories: readonly string[] | undefined): EventBatch;
 }
 
@@ -48,7 +41,6 @@ export const createTailBuffer = (start: Position, { eventsMax, bytesMax }: TailB
   const reached = (): Position => held.at(-1)?.position ?? from;
   const isOver = (): boolean => events > eventsMax || bytes > bytesMax;
 
-  /** Returns the index of the first range that ends after `position`. */
   const indexBehind = (position: Position): number => {
     let [low, high] = [0, held.length];
     while (low < high) {

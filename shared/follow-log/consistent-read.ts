@@ -17,11 +17,11 @@ export interface ConsistentRead {
   readonly projection: string;
   readonly query: FreshQuery;
   readonly progress?: ProjectionProgress | undefined;
-  /** Longest wait for the read model, ms. Default 2,000. */
+  /** Default 2,000. */
   readonly waitMs?: number | undefined;
 }
 
-/** The read model is too far behind: the caller folds the stream itself, or answers 503. */
+/** The caller folds the stream itself, or answers 503. */
 export class ReadModelBehindError extends Error {
   override readonly name = 'ReadModelBehindError';
   readonly projection: string;
@@ -35,18 +35,13 @@ export class ReadModelBehindError extends Error {
 const WAIT_MS = 2_000;
 const POLL_MS = [2, 5, 10, 20, 25] as const;
 
-/** Between half and the whole step, so that readers that start together do not poll together. */
+/** Random, so that readers that start together do not poll together. */
 const pollMs = (tries: number): number =>
   (POLL_MS[Math.min(tries, POLL_MS.length - 1)] as number) * (1 - Math.random() / 2);
 
 export type Waiting = Pick<ConsistentRead, 'projection' | 'progress' | 'waitMs'>;
 
-/**
- * Reads a row that contains all writes of its account, on any node. Usually one round trip; while the read model is
- * behind, it polls without holding a connection.
- * @returns the first fresh row
- * @throws ReadModelBehindError after `waitMs`; any error of the query
- */
+/** The row contains all writes of its account, on any node. @throws ReadModelBehindError */
 export const consistentRead = <Row extends QueryResultRow & FreshnessColumns>(
   options: ConsistentRead,
 ): Promise<Row> => {
@@ -60,11 +55,7 @@ export const consistentRead = <Row extends QueryResultRow & FreshnessColumns>(
 
 type FreshnessColumns = { readonly fresh: boolean } | Freshness;
 
-/**
- * Like `consistentRead`, for any query. With `written` and `reached`, a read waits only for the writes before its
- * first attempt. Otherwise an account that writes all the time would keep ahead of its read model, and its reads
- * would time out.
- */
+/** Waits only for writes before the first attempt: an account that writes all the time would time out. */
 export const readUntilFresh = async <Row extends FreshnessColumns>(
   { projection, progress, waitMs = WAIT_MS }: Waiting,
   ask: () => Promise<Row>,

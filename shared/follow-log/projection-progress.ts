@@ -3,9 +3,9 @@ import { createWakeUp, type WakeUp } from '../async/wake-up.ts';
 /** A hint for readers in this process; if another process runs the read model, they poll. */
 export interface ProjectionProgress {
   advanced(projection: string): void;
-  /** Number of `advanced` calls. Read it before the query, so that no wake-up is missed. */
+  /** Read it before the query, so that no wake-up is missed. */
   version(projection: string): number;
-  /** Resolves when the version differs from `seen`, after `timeoutMs`, or on abort. */
+  /** Also resolves after `timeoutMs` and on abort. */
   beyond(projection: string, seen: number, timeoutMs: number, signal?: AbortSignal): Promise<void>;
 }
 

@@ -2,11 +2,8 @@ import type { Pool } from 'pg';
 import { AppendOutcomeUnknownError, type Position } from '../event-store/event-store.ts';
 
 /**
- * Writes the account's last position, for event logs outside Postgres (in Postgres the append does it). Call it after
- * the append and before its answer, so that every answered write is included. An append without an answer is included
- * when it is repeated, or at the account's next write. The position never decreases.
- * @param tableOf a stream: the table of its last written positions
- * @param pool must wait for the disk at commit: if a position is lost, a read can miss an answered write
+ * For event logs outside Postgres, between the append and its answer: an append without an answer is
+ * repeated. @param pool must wait for the disk: without the position a read can miss an answered write
  * @throws AppendOutcomeUnknownError
  */
 export const createRecordPosition =

@@ -3,10 +3,7 @@ import type { Histogram } from 'prom-client';
 import type { Logger } from 'pino';
 import type { Exchange } from './http-exchange.ts';
 
-/**
- * The request id is the only client text in the line, and its format is validated: no forged lines, no leaked
- * secrets.
- */
+/** The request id is the only client text in the line: no forged lines, no leaked secrets. */
 export const logWhenDone = (
   request: IncomingMessage,
   response: ServerResponse,

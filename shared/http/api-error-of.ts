@@ -10,10 +10,10 @@ export const isUnavailable = (error: unknown): boolean =>
   error instanceof ObjectStoreUnavailableError ||
   isPostgresUnavailable(error);
 
-/** True if a read stopped because its client was gone: nothing has failed. */
+/** A read stopped because its client was gone: nothing has failed. */
 export const isOfUnheard = ({ cause }: ApiError): boolean => cause instanceof UnheardError;
 
-/** Converts all failures to statuses. An unknown error is a bug: 500, its message only goes to the log. */
+/** An unknown error is a bug: 500, its message only goes to the log. */
 export const apiErrorOf = (error: unknown): ApiError => {
   if (error instanceof ApiError) return error;
   if (error instanceof AppendOutcomeUnknownError) {

@@ -72,7 +72,6 @@ const groups = (routes: readonly Route[], keyOf: (route: Route) => string): Iter
   return byKey.values();
 };
 
-/** Verifies the credential and counts like other routes, before it shows that the area does not exist. */
 const notBuilt = (path: string, gate: Gate): RequestHandler => {
   const options = otherMethod(path, [], gate);
   return async (request, response, next) => {
@@ -87,7 +86,6 @@ const notBuilt = (path: string, gate: Gate): RequestHandler => {
   };
 };
 
-/** Counted for the client's address, unless the path is uncounted. */
 const otherMethod = (path: string, routes: readonly Route[], gate: Gate): RequestHandler => {
   const methods = routes.map(({ method }) => method.toUpperCase());
   const allow = [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ');

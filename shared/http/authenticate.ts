@@ -7,7 +7,6 @@ export type CredentialKind = 'api-key' | 'access-token';
 
 const ACCESS_TOKEN = /^(?:at_|[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$)/;
 
-/** Access tokens begin with `at_` or are JWTs; all others are API keys. */
 const kindOfCredential = (credential: string): CredentialKind =>
   ACCESS_TOKEN.test(credential) ? 'access-token' : 'api-key';
 
@@ -25,11 +24,7 @@ export type Authentication =
 /** @throws ApiError SERVICE_UNAVAILABLE if the credential cannot be looked up */
 export type Authenticate = (request: IncomingMessage) => Promise<Authentication>;
 
-/**
- * Authenticates requests by their bearer credential (specification, Authentication). The challenge follows RFC 6750
- * and RFC 9728: without `error` if no credential was sent, with `invalid_token` if it does not verify. A failed
- * lookup is 503: with a 401, clients would discard valid credentials.
- */
+/** RFC 6750, RFC 9728. A failed lookup is 503: after a 401, clients discard valid credentials. */
 export const createAuthenticate = (verify: VerifyCredential, baseUrl: () => string): Authenticate => {
   const challenge = (): string =>
     `Bearer realm="buyer-exchange", resource_metadata="${baseUrl()}${PROTECTED_RESOURCE_PATH}"`;

@@ -3,10 +3,7 @@ import { ApiError } from './errors.ts';
 
 const BODY_BYTES_MAX = 1024 * 1024;
 
-/**
- * Reads the JSON body of a request; undefined if it is empty, with any content type.
- * @throws ApiError PAYLOAD_TOO_LARGE as soon as that is known, UNSUPPORTED_MEDIA_TYPE, BAD_REQUEST
- */
+/** @throws ApiError PAYLOAD_TOO_LARGE as soon as that is known, UNSUPPORTED_MEDIA_TYPE, BAD_REQUEST */
 export const readJsonBytes = async (
   request: IncomingMessage,
   response: ServerResponse,
@@ -48,7 +45,7 @@ const readBytes = (request: IncomingMessage, bytesMax: number): Promise<Buffer> 
   });
 
 const tooLarge = (bytesMax: number): ApiError =>
-  // The rest of the body stays unread, so the connection cannot serve another request.
+  // The unread rest would become the next request.
   new ApiError(
     { code: 'PAYLOAD_TOO_LARGE', message: `The body is larger than ${bytesMax} bytes. Send less at once.` },
     { Connection: 'close' },
@@ -63,7 +60,7 @@ const JSON_TYPE = new RegExp(`^application/json[ \\t]*((?:${PARAMETER})*)$`, 'i'
 const isPlainJson = (type: string): boolean =>
   type === 'application/json' || type === 'application/json; charset=utf-8';
 
-/** JSON in UTF-8, with any other parameters: they do not change the body's meaning (RFC 8259, 11). */
+/** Other parameters do not change the body's meaning (RFC 8259, 11). */
 const isUtf8Json = (type: string): boolean => {
   if (isPlainJson(type)) return true;
   const parameters = JSON_TYPE.exec(type)?.[1];

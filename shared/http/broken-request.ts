@@ -19,10 +19,10 @@ const refusals: Readonly<Record<string, Refusal>> = {
 const notHttp: Refusal = [400, 'BAD_REQUEST', 'This is not an HTTP request. Correct it and send it again.'];
 const noTunnel: Refusal = [405, 'METHOD_NOT_ALLOWED', 'Method not allowed: this server is not a proxy.'];
 
-/** How long a refused client may continue to send. A reset would overtake the answer. */
+/** A reset would overtake the answer. */
 const LINGER_MS_MAX = 1_000;
 
-/** Node's internal reference to the response that is being written to a socket. */
+/** Node's internal reference to the response that is being written. */
 interface Answering {
   readonly _httpMessage?: { readonly headersSent: boolean } | null;
 }
@@ -33,7 +33,6 @@ interface BrokenRequestOptions {
   readonly pace: Pace;
 }
 
-/** Answers requests that Node's parser refuses, or that time out, except a long body that keeps its pace. */
 export const answerBrokenRequests = (server: Server, { log, headers, pace }: BrokenRequestOptions): void => {
   const keepsPace = createPaceCheck(pace);
   const headerText = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('');

@@ -4,11 +4,11 @@ import ipaddr from 'ipaddr.js';
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** Proxies whose `X-Forwarded-For` is trusted; trusting all addresses is not possible. */
+/** Proxies that may set `X-Forwarded-For`; trusting all addresses is not possible. */
 export type TrustedProxies =
   { readonly hops: number } | { readonly networks: readonly (readonly [Address, number])[] };
 
-/** Parses `2` (hops) or `10.0.0.0/8, 2001:db8::7`. @throws Error for other text */
+/** `2` (hops) or `10.0.0.0/8, 2001:db8::7`. @throws Error */
 export const parseTrustedProxies = (text: string): TrustedProxies => {
   if (/^\d$/.test(text)) return { hops: Number(text) };
   return { networks: text.split(',').map((network) => parseNetwork(network.trim())) };
@@ -25,7 +25,7 @@ const parseNetwork = (text: string): readonly [Address, number] => {
   return [parsed, length];
 };
 
-/** Plain forms only. An IPv4 address inside IPv6 counts as IPv4. */
+/** An IPv4 address inside IPv6 counts as IPv4. */
 const addressOf = (text: string): Address | undefined => {
   const [address = ''] = text.split('%');
   return isIP(address) === 0 ? undefined : ipaddr.process(address);
@@ -52,11 +52,7 @@ const NO_ADDRESS = 'unknown';
 
 export type ClientAddress = (request: IncomingMessage) => string;
 
-/**
- * Returns the address that a request is counted for: the connection's, or the nearest reported address that is not a
- * trusted proxy. Reads `X-Forwarded-For` from its end, where the nearest proxy wrote, so text that a client puts in
- * front never counts. Ignores `Forwarded` and `X-Real-IP`.
- */
+/** Reads the header from its end: text that a client puts in front never counts. */
 export const createClientAddress = (trusted: TrustedProxies): ClientAddress => {
   const isTrusted =
     'hops' in trusted

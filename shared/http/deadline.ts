@@ -1,24 +1,17 @@
 import { unavailable, type ApiError } from './errors.ts';
 
-/** Longest total wait for stores, so that a request is answered within 3 s even if a store hangs. */
+/** A request is answered within 3 s even if a store hangs. */
 const ANSWER_MS_MAX = 2_800;
 
 export interface Deadline {
   /** One call at a time; late work continues. @throws ApiError SERVICE_UNAVAILABLE at the deadline */
   wait<T>(work: Promise<T>): Promise<T>;
-  /**
-   * True after a timeout. Then start nothing new: the client was asked to retry, and the outcome that the retry sees
-   * must not change.
-   */
+  /** Then start nothing new: the outcome that the client's retry sees must not change. */
   readonly isOver: boolean;
   end(): void;
 }
 
-/**
- * Only time in `wait` counts, not the time that a client takes to send its body. One timer serves all waits: if it
- * fires early, because time passed between two waits, it is set again.
- * @param onLateFailure receives errors of work after its timeout; no caller receives them
- */
+/** The time that a client takes to send its body does not count. @param onLateFailure gets later errors */
 export const createDeadline = (onLateFailure: (error: unknown) => void): Deadline => {
   let leftMs = ANSWER_MS_MAX;
   let isOver = false;
@@ -29,7 +22,7 @@ export const createDeadline = (onLateFailure: (error: unknown) => void): Deadlin
     timer = undefined;
     if (waiting === undefined) return;
     const ms = leftMs - (performance.now() - waiting.startedAt);
-    // A timer may fire a fraction of a millisecond early.
+    // A timer may fire early by a fraction of a millisecond or by the time between two waits.
     if (ms >= 1) {
       timer = setTimeout(onTimer, ms);
       return;

@@ -4,16 +4,13 @@ import { openApiDocument } from './openapi.ts';
 import { route, type Route } from './route.ts';
 
 export interface DocumentRoutesOptions {
-  /** Name of the API that readers see. */
   readonly title: string;
   readonly description: string;
   readonly version: string;
   readonly baseUrl: () => string;
-  /** The path of the API below it: the documents are there, too. */
   readonly apiPath: string;
-  /** Names that path in the ids of operations, e.g. `Orders`. */
+  /** In the ids of operations, e.g. `Orders`. */
   readonly apiName: string;
-  /** Markdown that tells an agent how to use the API. */
   readonly skill: (baseUrl: string) => string;
   readonly scopes: readonly string[];
 }
@@ -52,7 +49,7 @@ export const documentRoutes = (
   return routes;
 };
 
-/** Without aliases: many OpenAPI readers cannot follow YAML aliases. */
+/** Many OpenAPI readers cannot follow YAML aliases. */
 const yamlOf = async (document: unknown): Promise<string> => {
   const { stringify } = await import('yaml');
   return stringify(document, { aliasDuplicateObjects: false, lineWidth: 0 });
@@ -99,7 +96,7 @@ const ProtectedResource = z
   })
   .meta({ id: 'ProtectedResource' });
 
-/** Path of a resource's metadata (RFC 9728, section 3.1). */
+/** RFC 9728, section 3.1. */
 export const PROTECTED_RESOURCE_PATH = '/.well-known/oauth-protected-resource';
 
 const metadataRoute = (

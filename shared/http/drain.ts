@@ -5,7 +5,6 @@ import { sleep } from '../async/backoff.ts';
 import type { Logger } from 'pino';
 import { isBehindLast, makeLast } from './last-answer.ts';
 
-/** Time without a new connection before the listener closes; at most 2 * `BACKLOG_WAIT_MS_MAX`. */
 const BACKLOG_QUIET_MS = 20;
 const BACKLOG_WAIT_MS_MAX = 250;
 /** After a longer iteration of the event loop, clients had time to connect. */
@@ -23,7 +22,6 @@ export interface Drain {
   end(server: Server, delayMs: number): Promise<void>;
 }
 
-/** Passes requests to `serve`. From `end` on, every answer is the last one of its connection. */
 export const createDrain = (serve: Serve, log: Logger): Drain => {
   const running = new Set<ServerResponse>();
   let isEnding = false;
@@ -44,7 +42,7 @@ export const createDrain = (serve: Serve, log: Logger): Drain => {
         if (!response.headersSent) makeLast(response);
       }
       if (delayMs > 0) await sleep(delayMs);
-      // Clients that wait for an answer open no new connections, so holding back requests lets the backlog drain.
+      // Clients that wait for an answer open no new connections, so the backlog drains.
       const waiting: Exchange[] = (held = []);
       await untilBacklogIsEmpty(server);
       const closed = closeListener(server);
@@ -64,11 +62,8 @@ const trackUntilClosed = (running: Set<ServerResponse>, response: ServerResponse
 const lastOfEachConnection = (running: ReadonlySet<ServerResponse>): Iterable<ServerResponse> =>
   new Map([...running].map((response) => [response.req.socket, response])).values();
 
-/**
- * Resolves right after an event-loop iteration that found the kernel's queue of new connections empty: closing the
- * listener resets connections in that queue. A connection that arrives in the some tens of microseconds before the
- * close is still reset, and so is one in its handshake. A process cannot prevent either.
- */
+// Closing the listener resets connections in the kernel's queue: wait for an event-loop iteration that found
+// it empty.
 const untilBacklogIsEmpty = async (server: Server): Promise<void> => {
   let arrivals = 0;
   const count = (): void => {
@@ -94,11 +89,7 @@ const untilBacklogIsEmpty = async (server: Server): Promise<void> => {
   server.off('connection', count).off('drop', count);
 };
 
-/**
- * Closes only the listener. `close` of an HTTP server also destroys idle connections, and resets those whose next
- * request has arrived but was not read yet.
- * @returns a promise that resolves when the last connection has ended
- */
+// `close` of an HTTP server also resets idle connections whose next request has arrived but was not read.
 const closeListener = (server: Server): Promise<void> =>
   new Promise((resolve) => {
     NetServer.prototype.close.call(server, () => resolve());

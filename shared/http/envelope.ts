@@ -1,7 +1,7 @@
 import type { ErrorBody } from './errors.ts';
 import type { Pagination } from './route.ts';
 
-/** Specification, Response envelope. `dataJson` is sent unchanged. */
+/** Specification, Response envelope. */
 export const successEnvelope = (dataJson: string, pagination?: Pagination): string =>
   pagination === undefined
     ? `{"data":${dataJson},"error":null}`

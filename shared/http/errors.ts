@@ -1,6 +1,6 @@
 import type { Holder } from './principal.ts';
 
-/** All error codes of the API: status, meaning, and what a client should do (specification, Response envelope). */
+/** Specification, Response envelope. */
 export const errorCodes = {
   BAD_REQUEST: {
     status: 400,
@@ -94,17 +94,14 @@ export const errorCodes = {
 
 export type ErrorCode = keyof typeof errorCodes;
 
-/** `error` of the response envelope (specification, Response envelope). */
 export interface ErrorBody {
   readonly code: ErrorCode;
-  /** Tells the client what to do. Never the message of an unexpected error. */
+  /** Never the message of an unexpected error. */
   readonly message: string;
-  /** Dotted path of the input at fault. */
   readonly field?: string;
   readonly details?: unknown;
 }
 
-/** A refusal, thrown by any code of a route. The kernel writes the envelope. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly body: ErrorBody;
@@ -116,7 +113,6 @@ export class ApiError extends Error {
     this.headers = headers;
   }
 
-  /** True if the command certainly had no effect; otherwise its outcome is unknown. */
   get hadNoEffect(): boolean {
     return this.status < 500;
   }
@@ -126,10 +122,10 @@ export class ApiError extends Error {
   }
 }
 
-/** A refusal for the account's log although the request has no principal, e.g. with a revoked credential. */
+/** For the account's log although the request has no principal, e.g. with a revoked credential. */
 export class KnownHolderError extends ApiError {
   readonly holder: Holder;
-  /** Values from the credential that the path does not contain, named like path parameters. */
+  /** From the credential, named like path parameters. */
   readonly names: Readonly<Record<string, string>>;
   private readonly refusal: ApiError;
 
@@ -161,7 +157,7 @@ export class AlreadyDoneError extends ApiError {
   }
 }
 
-/** The same for a missing object and another account's. */
+/** A missing object and another account's are not distinguished. */
 export const notFound = (what: string): ApiError =>
   new ApiError({
     code: 'NOT_FOUND',
@@ -177,7 +173,6 @@ export const invalid = (message: string, field: string): ApiError =>
 export const alreadyExists = (what: string): ApiError =>
   conflict(`This ${what} exists already. Read it instead.`);
 
-/** The resource has changed since it was read. */
 export const staleRevision = (what: string, expectedRevision: number, currentRevision: number): ApiError =>
   new ApiError({
     code: 'CONFLICT',
@@ -186,7 +181,7 @@ export const staleRevision = (what: string, expectedRevision: number, currentRev
     details: { expectedRevision, currentRevision },
   });
 
-/** A store did not answer: the outcome may be unknown. Retry-After in whole seconds. */
+/** The outcome may be unknown. */
 export const unavailable = (message: string, retryAfterSeconds = 1, cause?: unknown): ApiError =>
   new ApiError({ code: 'SERVICE_UNAVAILABLE', message }, { 'Retry-After': String(retryAfterSeconds) }, cause);
 

@@ -21,15 +21,10 @@ export type ExecuteOnce = (
 ) => Promise<OnceAnswer>;
 
 /**
- * Runs a command with an idempotency key with at most one effect. The claim only decides which
- * request runs first and which answer is replayed. The single effect follows from the command id, so every step after
- * the claim may fail, be lost or run twice, on any node.
- * - Done: stores the answer. If the answer is secret, stores only that there was one: a repeat runs the command
- *   again.
- * - Refused (4xx): nothing happened, the key is free again.
- * - Unknown (any other error, and a refusal after an earlier run of unknown outcome): the lease ends, and a retry
- *   with the same key finds the outcome.
- * @throws ApiError IDEMPOTENCY_CONFLICT, IDEMPOTENCY_IN_FLIGHT; the errors of `run`
+ * The claim only decides which request runs first and which answer is replayed. The single effect follows
+ * from the command id: every step after the claim may fail or run twice. A refusal (4xx) frees the key; after
+ * an unknown outcome the lease ends, and a retry finds the outcome. @throws ApiError IDEMPOTENCY_CONFLICT,
+ * IDEMPOTENCY_IN_FLIGHT
  */
 export const createExecuteOnce =
   (store: IdempotencyStore, log: Logger): ExecuteOnce =>
@@ -49,7 +44,7 @@ export const createExecuteOnce =
       const hasRunBefore = async (): Promise<boolean> => !claim.isFirst || !(await store.isHeld(own));
       const { commandId, reserved } = claim;
       const answer = await run({ commandId, reserved, hasRunBefore });
-      // Best effort: the effect is in the log, and a retry derives the same answer from it.
+      // The effect is in the log, and a retry derives the same answer from it.
       failpoint('before-complete');
       const isKept = keepsAnswer && answer.isKept !== false;
       const kept = isKept ? answer : { status: answer.status, body: null };

@@ -7,7 +7,6 @@ interface FrontPageOptions {
   readonly description: string;
   readonly version: string;
   readonly baseUrl: () => string;
-  /** Documents below it repeat those at the top. */
   readonly apiPath: string;
 }
 
@@ -23,10 +22,7 @@ type FrontPage = z.output<typeof FrontPage>;
 
 const VARY = { Vary: 'Accept' };
 
-/**
- * `GET /`: what this service is, as a page for browsers and as JSON for others.
- * @param routes the page links to those that anyone can read
- */
+/** For browsers, and JSON for others. */
 export const frontPageRoute = (options: FrontPageOptions, routes: readonly Route[]): Route =>
   route({
     method: 'get',
@@ -70,7 +66,6 @@ dt { margin-top: 1rem; }
 dd { margin: 0; }
 `;
 
-/** The style is the only thing that the page may use. */
 const POLICY = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,

@@ -19,11 +19,7 @@ export interface GateOptions {
 type CountedRoute = Pick<Route, 'path' | 'access' | 'limit'> & { readonly method: string };
 
 export interface Gate {
-  /**
-   * Returns the principal of a request and counts it; sets the rate limit headers. Order: verify
-   * the credential, count, refuse, then the handler.
-   * @throws ApiError UNAUTHORIZED, RATE_LIMITED, or SERVICE_UNAVAILABLE if the credential cannot be looked up
-   */
+  /** @throws ApiError UNAUTHORIZED, RATE_LIMITED, SERVICE_UNAVAILABLE */
   admit(
     route: CountedRoute,
     request: IncomingMessage,
@@ -41,7 +37,6 @@ interface LastCredential {
   readonly actor: string;
 }
 
-/** @throws ApiError RATE_LIMITED */
 const tell = (response: ServerResponse, standing: Standing): void => {
   setRateLimitHeaders(response, standing);
   if (isOver(standing)) throw rateLimited(standing);
@@ -54,11 +49,8 @@ export const createGate = (options: GateOptions): Gate => {
   const count = async (response: ServerResponse, name: LimitName, subject: string): Promise<void> =>
     tell(response, await limiter.count(name, subject));
 
-  /**
-   * Counts a request while its credential is looked up, if the same credential verified before on this connection.
-   * The lookup still decides. A caller without the secret cannot cause counts for it; a revoked credential is counted
-   * once more.
-   */
+  // Counts during the lookup if the same credential verified before on this connection: a caller without the
+  // secret cannot cause counts for it.
   const countAhead = (request: IncomingMessage, address: string) => {
     const last = verifiedLast.get(request.socket);
     if (last === undefined || last.authorization !== request.headers.authorization) return undefined;
@@ -76,7 +68,6 @@ export const createGate = (options: GateOptions): Gate => {
     verifiedLast.set(socket, { authorization, kind, actor });
   };
 
-  /** Verified credentials are limited by their own name; other requests by their address. */
   const admitCredential = async (request: IncomingMessage, response: ServerResponse): Promise<Principal> => {
     const address = clientAddress(request);
     const ahead = countAhead(request, address);

@@ -1,11 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from './errors.ts';
 
-/**
- * Refuses requests that Node's parser accepts although two servers may disagree on their end or their host (RFC 9112,
- * 3.2 and 6.1). HTTP/1.0 has no Host.
- * @throws ApiError BAD_REQUEST, and closes the connection; requests after it do not run
- */
+/** RFC 9112, 3.2 and 6.1: servers may disagree on the request's end or host. @throws ApiError BAD_REQUEST */
 export const refuseAmbiguous = (request: IncomingMessage): void => {
   const coding = request.headers['transfer-encoding'];
   if (coding !== undefined && (coding.toLowerCase() !== 'chunked' || request.httpVersion === '1.0')) {
@@ -23,7 +19,7 @@ export const refuseAmbiguous = (request: IncomingMessage): void => {
   }
 };
 
-/** A name or an address, and a port (RFC 9110, 7.2). Stricter than a URI: only characters of real host names. */
+/** RFC 9110, 7.2. Stricter than a URI: only characters of real host names. */
 const HOST = /^(?:[A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+\])(?::\d{0,5})?$/;
 
 /** RFC 9112, 3.2.2: its host must be that of the Host header. */

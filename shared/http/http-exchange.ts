@@ -5,9 +5,9 @@ import type { Route } from './route.ts';
 
 export interface Exchange {
   readonly requestId: string;
-  /** `performance.now()` at the start. */
+  /** By `performance.now()`. */
   readonly startedAt: number;
-  /** Pattern of the matched path. Never the raw URL, which is client text. */
+  /** Never the raw URL, which is client text. */
   pattern?: string;
   handling?: { readonly route: Route; readonly params: Readonly<Record<string, string>> };
   principal?: Principal;
@@ -15,7 +15,6 @@ export interface Exchange {
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
-/** The id is the inbound `X-Request-Id` if its format is safe to log. */
 export const beginExchange = (response: Response): Exchange => {
   const inbound = response.req.headers['x-request-id'];
   const exchange: Exchange = {

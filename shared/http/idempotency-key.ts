@@ -4,7 +4,7 @@ import { ApiError } from './errors.ts';
 /** Specification, Other bounds. */
 export const IDEMPOTENCY_KEY = /^[A-Za-z0-9_.:-]{16,255}$/;
 
-/** @throws ApiError VALIDATION_ERROR if the key's form is invalid, or it is sent twice */
+/** @throws ApiError VALIDATION_ERROR */
 export const idempotencyKeyOf = (request: IncomingMessage): string | undefined => {
   const given = request.headersDistinct['idempotency-key'] ?? [];
   const [key] = given;

@@ -5,10 +5,8 @@ import { beginLongBody } from './long-bodies.ts';
 export interface IncomingBytes {
   readonly length: number | undefined;
   /**
-   * Reads the body, at most once. A reader that stops early must answer with `Connection: close`.
-   * @param withinMs how long the client may send from now on, instead of the usual request timeout, at the minimum
-   * pace of `ClientTimeouts`
-   * @throws ApiError UNSUPPORTED_MEDIA_TYPE, or BAD_REQUEST if the body ends too early
+   * Call it once; after an early stop, answer with `Connection: close`. @param withinMs replaces the request
+   * timeout @throws ApiError UNSUPPORTED_MEDIA_TYPE, BAD_REQUEST
    */
   read(withinMs: number): AsyncIterable<Buffer>;
 }

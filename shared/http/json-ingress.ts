@@ -2,11 +2,11 @@ import { RefusedItem } from '../json/refused-item.ts';
 import { elementTexts } from '../json/element-texts.ts';
 import { ApiError } from './errors.ts';
 
-/** Limits (docs/guides/requests.md). A value that cannot be stored or serialized again would become an unreadable event. */
+/** docs/guides/requests.md. A value that cannot be serialized again would become an unreadable event. */
 const DEPTH_MAX = 32;
 /** Above the largest valid call, which has 800,000 values. */
 const VALUES_MAX = 1_000_000;
-/** Assigning a member of this name would replace the object's prototype. */
+/** Assigning it would replace the object's prototype. */
 const REFUSED_MEMBER = '__proto__';
 
 type Key = string | number;
@@ -36,11 +36,7 @@ interface Check {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/**
- * Parses a JSON body. Refuses a byte order mark (RFC 8259, 8.1); reads `-0` as 0, since it would be written as 0.
- * @param itemsMember if this member is an array, an element that breaks a rule is replaced by a `RefusedItem`
- * @throws ApiError BAD_REQUEST if the bytes are not JSON in UTF-8; VALIDATION_ERROR if a rule above is broken
- */
+/** No byte order mark (RFC 8259, 8.1); `-0` becomes 0. @throws ApiError BAD_REQUEST, VALIDATION_ERROR */
 export const parseJsonBody = (bytes: Uint8Array, itemsMember?: string): unknown => {
   let text: string;
   let value: unknown;

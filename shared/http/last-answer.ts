@@ -8,8 +8,5 @@ export const makeLast = (response: ServerResponse): void => {
   closing.add(response.req.socket);
 };
 
-/**
- * Node emits requests after the last answer. They must not run (RFC 9112, 9.6): they may be part of an ambiguous
- * body.
- */
+/** Must not run (RFC 9112, 9.6): the request may be part of an ambiguous body. */
 export const isBehindLast = (request: IncomingMessage): boolean => closing.has(request.socket);

@@ -1,12 +1,10 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** The address cannot be used; the message names the setting to change. */
 export class ListenError extends Error {
   override readonly name = 'ListenError';
 }
 
-/** @param setting sets the port */
 export const listenErrorOf = (
   { code = 'unknown' }: NodeJS.ErrnoException,
   host: string,
@@ -29,10 +27,7 @@ const sentenceOf = (code: string, host: string, port: number, setting: string): 
   }
 };
 
-/**
- * Listens for a moment, so that a mistake in the address is found before anything is created.
- * @throws ListenError
- */
+/** Finds a wrong address before anything is created. @throws ListenError */
 export const refuseUnusableAddress = async (host: string, port: number): Promise<void> => {
   const server = createServer().listen(port, host);
   try {

@@ -17,7 +17,6 @@ interface BodyProgress {
 
 const ofSocket = new WeakMap<Duplex, BodyProgress>();
 
-/** Allows the body `withinMs` from now on, at the minimum pace of `createPaceCheck`. */
 export const beginLongBody = (request: IncomingMessage, withinMs: number): LongBody => {
   const { socket } = request;
   const begunAt = performance.now();
@@ -41,22 +40,20 @@ export const beginLongBody = (request: IncomingMessage, withinMs: number): LongB
   };
 };
 
-/** Includes buffered bytes: the client has sent them. */
+/** The client has sent buffered bytes, too. */
 const arrivedOf = ({ request, bytes }: BodyProgress): number => bytes + request.readableLength;
 
-/** The minimum pace of a long body after the request timeout. */
+/** The minimum of a long body after the request timeout. */
 export interface Pace {
   readonly bytesPerSecondMin: number;
-  /** Length of each checked period, ms. */
   readonly spanMs: number;
 }
 
-/** The check returns false if the body is too slow when its request times out; later `tooSlow` is called */
+/** False if the body is too slow at its timeout; later `tooSlow` is called. */
 export const createPaceCheck = ({ bytesPerSecondMin, spanMs }: Pace) => {
   const keepsPace = (body: BodyProgress, now: number): boolean => {
     const { request, begunAt, withinMs, judged } = body;
     if (now - begunAt >= withinMs) return false;
-    // The buffer is full: the client waits for the reader.
     if (request.readableLength >= request.readableHighWaterMark) return true;
     return arrivedOf(body) - judged.bytes >= (bytesPerSecondMin * (now - judged.at)) / 1_000;
   };

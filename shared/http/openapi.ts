@@ -6,7 +6,6 @@ import { limitOf, type Route, type SuccessResponse } from './route.ts';
 
 type Json = Record<string, unknown>;
 
-/** JSON Schema (draft 2020-12). Schemas with an id become components. */
 const jsonSchema = (schema: z.ZodType, io: 'input' | 'output', components: Json): Json => {
   const {
     $defs,
@@ -44,7 +43,7 @@ const addComponent = (components: Json, name: string, schema: Json): void => {
 
 export const parameterNames = (schema: z.ZodType | undefined): readonly string[] => {
   if (schema === undefined) return [];
-  // The usual case. Converting each schema would take a tenth of the processor time of a start.
+  // Converting each schema would take a tenth of the processor time of a start.
   if (schema instanceof z.ZodObject) return Object.keys(schema.shape);
   return Object.keys((jsonSchema(schema, 'input', {})['properties'] as Json | undefined) ?? {});
 };
@@ -120,7 +119,6 @@ const bytesBody: Json = {
 
 const seconds = (description: string): Json => ({ description, schema: { type: 'integer', minimum: 1 } });
 
-/** On every answer to a counted request (specification, Rate limits). */
 const rateLimitHeaders: Json = {
   'RateLimit-Limit': { description: 'Requests that the window allows.', schema: { type: 'integer' } },
   'RateLimit-Remaining': { description: 'Requests left in it.', schema: { type: 'integer', minimum: 0 } },
@@ -181,7 +179,7 @@ const errorEnvelope: Json = {
   },
 };
 
-/** Returns the OpenAPI 3.1 document of the routes. @throws Error if an operation id or a schema id is not unique */
+/** @throws Error if an operation id or a schema id is not unique */
 export const openApiDocument = (
   routes: readonly Route[],
   info: { readonly title: string; readonly description: string; readonly version: string },

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 
-/** A schema error in plain words. The schema library's own messages never reach a client or an operator. */
+/** The schema library's own messages never reach a client or an operator. */
 export interface Problem {
   readonly path: string;
   readonly message: string;
@@ -125,7 +125,7 @@ const limitOf = (
   return `must have ${exact === true ? 'exactly' : `at ${side}`} ${amount}`;
 };
 
-/** Returns the problems of the closest form. A wrong literal weighs more than any number of wrong members. */
+/** A wrong literal weighs more than any number of wrong members. */
 const withoutUnions = (issue: Issue): readonly Issue[] => {
   if (issue.code !== 'invalid_union' || issue.message !== NO_FORM) return [issue];
   const forms = issue.errors.map((issues) => issues.flatMap(withoutUnions));
@@ -143,7 +143,6 @@ const LITERAL = 1_000;
 const distance = (issues: readonly Issue[]): number =>
   issues.reduce((sum, { code }) => sum + (code === 'invalid_value' ? LITERAL : 1), 0);
 
-/** The value has the type of no form: lists all allowed types in one sentence. */
 const mergedOf = (issue: Issue, forms: readonly (readonly Issue[])[]): Issue => {
   const messages = [...new Set(forms.map(([first]) => first?.message ?? UNKNOWN.message))];
   const allowed = messages.map((message) => MUST_BE.exec(message)?.groups?.['what']);
@@ -157,9 +156,7 @@ const mergedOf = (issue: Issue, forms: readonly (readonly Issue[])[]): Issue => 
 const NOT_NULL = ', not null';
 const MUST_BE = /^must be (?<what>.*?)(?:, not null)?$/s;
 
-/**
- * An integer can break two limits: its schema's and that of safe integers. Linear, since a body may have many issues.
- */
+/** An integer can break its schema's limit and that of safe integers. Linear: a body may have many issues. */
 const withTightestLimits = (issues: readonly Issue[]): readonly Issue[] => {
   const tightest = new Map<string, number | bigint>();
   for (const issue of issues) {

@@ -1,12 +1,6 @@
 import { ApiError } from './errors.ts';
 
-/**
- * Parses a query string without guessing. Ignores unknown parameters.
- * @param search text after the `?`
- * @param known the route's parameters
- * @throws ApiError BAD_REQUEST for broken percent-encoding; VALIDATION_ERROR with `field` for a known parameter that
- * is repeated, empty, or contains U+0000
- */
+/** Ignores unknown parameters. @throws ApiError BAD_REQUEST, VALIDATION_ERROR */
 export const parseQueryString = (
   search: string,
   known: ReadonlySet<string>,

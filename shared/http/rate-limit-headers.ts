@@ -6,7 +6,6 @@ type RateLimitHeaders = Readonly<
   Record<'RateLimit-Limit' | 'RateLimit-Remaining' | 'RateLimit-Reset', string>
 >;
 
-/** Whole seconds until the window closes, at least 1. */
 const resetSeconds = ({ msLeft }: Standing): string => String(Math.max(1, Math.ceil(msLeft / 1_000)));
 
 const rateLimitHeaders = (standing: Standing): RateLimitHeaders => ({
@@ -22,7 +21,7 @@ export const setRateLimitHeaders = (response: ServerResponse, standing: Standing
   response.setHeader('RateLimit-Reset', headers['RateLimit-Reset']);
 };
 
-/** 429 until the window closes (specification, Errors). */
+/** Specification, Errors. */
 export const rateLimited = (standing: Standing): ApiError =>
   new ApiError(
     {
@@ -32,7 +31,6 @@ export const rateLimited = (standing: Standing): ApiError =>
     { ...rateLimitHeaders(standing), 'Retry-After': resetSeconds(standing) },
   );
 
-/** 429 for API keys from an address where too many credentials did not verify. */
 export const keysRefused = (standing: Standing): ApiError =>
   new ApiError(
     {

@@ -4,7 +4,6 @@ type Reasons<Refusal extends { readonly reason: string }> = {
   readonly [Reason in Refusal['reason']]: (refusal: Refusal & { readonly reason: Reason }) => ApiError;
 };
 
-/** Converts a command's refusal to an answer. The type requires an entry for every reason. */
 export const refusals =
   <Refusal extends { readonly reason: string }>(reasons: Reasons<Refusal>) =>
   (refusal: Refusal): ApiError => {

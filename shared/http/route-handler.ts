@@ -28,12 +28,12 @@ import { validate } from './validate.ts';
 
 export interface RouteServices {
   readonly gate: Gate;
-  /** Runs keyed writes at most once. Without it, only the form of a key is checked. */
+  /** Without it, only the form of a key is checked. */
   readonly executeOnce?: ExecuteOnce;
-  /** For the fingerprint of a body that contains a secret (`Route.bodyIsSecret`). */
+  /** See `Route.bodyIsSecret`. */
   readonly keyedDigest?: KeyedDigest;
   readonly log: Logger;
-  /** Receives refused requests with a known credential. Must not throw; is not awaited. */
+  /** For requests with a known credential. Must not throw; is not awaited. */
   readonly onRefused?: (request: RefusedRequest) => void;
   readonly onAnswer?: (route: Route, status: number, text: string, headers: OutgoingHttpHeaders) => void;
 }
@@ -46,7 +46,6 @@ export interface RefusedRequest {
   readonly refusal: ApiError;
 }
 
-/** `contentType` is only set for answers that are not JSON; writes always answer JSON. */
 type Answer = StoredAnswer & {
   readonly contentType?: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -67,7 +66,6 @@ interface Input {
   readonly received: unknown;
 }
 
-/** Order of checks: credential, rate, key format, schema, key, handler. */
 export const routeHandler = (route: Route, services: RouteServices): RequestHandler => {
   const known: KnownNames = {
     parameters: new Set(parameterNames(route.query)),
@@ -113,7 +111,7 @@ export const routeHandler = (route: Route, services: RouteServices): RequestHand
   };
 };
 
-/** Comes first: without the scope, an answer must not reveal anything about the input. */
+/** First: without the scope, an answer must not reveal anything about the input. */
 const refuseWithoutScope = ({ access, otherAccess }: Route, { scopes }: Principal): void => {
   if (access === 'public' || scopes.includes(access)) return;
   if (otherAccess !== undefined && scopes.includes(otherAccess)) return;
@@ -199,7 +197,6 @@ const readBody = async (
   return { rawBody, body, bodyBytes: bytes?.length ?? 0 };
 };
 
-/** @throws ApiError VALIDATION_ERROR for a parameter that the route refuses (`Route.refusedQuery`) */
 export const refuseParameters = ({ refusedQuery }: Route, search: string): void => {
   if (refusedQuery === undefined || search === '') return;
   const [field] = Object.keys(parseQueryString(search, new Set(Object.keys(refusedQuery))));
@@ -260,11 +257,10 @@ const answer = async (
   const keepsAnswer = route.answerIsSecret !== true;
   try {
     const done = await executeOnce({ scope, key: idempotencyKey, fingerprint, reserved, keepsAnswer }, run);
-    // An earlier run did it all, and its answer was not stored.
     const isDerived = eventsAreOf['earlier-run'] && !eventsAreOf['this-run'];
     return isDerived ? { ...done, replayed: true } : done;
   } finally {
-    // Best effort: after a failure, the remains are cleaned up like those of a crash.
+    // After a failure, the remains are cleaned up like those of a crash.
     if (!isHandled) await route.discard?.(received).catch(() => undefined);
   }
 };

@@ -11,10 +11,7 @@ export interface OutgoingBytes {
   readonly open: () => Promise<Readable>;
 }
 
-/**
- * One endpoint. The kernel derives from it the Express handler (`app.ts`), the OpenAPI operation (`openapi.ts`) and,
- * in tests, the check of answers against their schemas.
- */
+/** `app.ts` serves it, `openapi.ts` documents it, tests check its answers. */
 export interface Route<
   Params extends z.ZodType = z.ZodType,
   Query extends z.ZodType = z.ZodType,
@@ -23,44 +20,36 @@ export interface Route<
   Received = unknown,
 > {
   readonly method: 'get' | 'post' | 'put' | 'delete';
-  /** In OpenAPI form, e.g. `/orders/{id}`. */
   readonly path: string;
   readonly operationId: string;
   readonly summary: string;
   readonly tag: string;
-  /** The required scope. `public`: no credential needed. */
   readonly access: Scope | 'public';
-  /** An alternative scope. The handler decides what each one allows. */
+  /** The handler decides what each scope allows. */
   readonly otherAccess?: Scope;
-  /**
-   * The limit that counts requests: `credential` by the verified credential, others by the client's address. Default:
-   * `credential` if one is required, else `address`. `uncounted.ts` lists the exceptions.
-   */
+  /** Default: `credential` if one is required, else `address`. Exceptions: `uncounted.ts`. */
   readonly limit?: RequestLimit | 'none';
   readonly params?: Params;
   readonly query?: Query;
-  /** Parameters of other routes that this one refuses (400) instead of ignoring, with the reason. */
+  /** Refused (400) instead of ignored, with the reason. */
   readonly refusedQuery?: Readonly<Record<string, string>>;
-  /** Optional request headers that the handler reads, in lower case. */
   readonly headers?: Headers;
   readonly body?: Body;
-  /** The body contains a secret: its fingerprint is keyed, so that it cannot be used to guess the secret. */
+  /** The fingerprint is keyed, so that it cannot be used to guess the secret. */
   readonly bodyIsSecret?: boolean;
-  /** Maximum size in bytes. Default 1 MiB. */
+  /** Default 1 MiB. */
   readonly bodyBytesMax?: number;
-  /** Member of the body whose invalid items are passed to the handler as `RefusedItem` (`json-ingress.ts`). */
+  /** Its invalid items are passed to the handler as `RefusedItem` (`json-ingress.ts`). */
   readonly itemsMember?: string;
   /** Allocates values that a repeat must reuse, e.g. a new id. Stored with the idempotency key. */
   readonly reserves?: Readonly<Record<string, () => Promise<number>>>;
-  /** The answer contains a secret: it is not stored, and a repeat must derive the same answer. */
+  /** The answer is not stored, and a repeat must derive the same answer. */
   readonly answerIsSecret?: boolean;
   /** Default: the account; method, path and JSON body. */
   keyOf?(input: KeyInput<z.output<Params>, Received>): RequestKey;
-  /**
-   * Reads the body as a stream instead of JSON. Not part of the answer's deadline, so each wait in it needs a bound.
-   */
+  /** Reads the body as a stream. Not part of the answer's deadline, so each wait in it needs a bound. */
   receive?(input: ReceiveInput<z.output<Params>, z.output<Query>, z.output<Headers>>): Promise<Received>;
-  /** Cleans up after `receive` if the handler does not run: a replay, or a refused key. */
+  /** Called if the handler does not run: a replay, or a refused key. */
   discard?(received: Received): Promise<void>;
   readonly responses: Readonly<Record<number, SuccessResponse>>;
   handle(
@@ -78,14 +67,11 @@ export const limitOf = ({
 
 export interface SuccessResponse {
   readonly description: string;
-  /** Schema of `data`; absent for an answer without a body (204). */
   readonly data?: z.ZodType;
   readonly mediaType?: string;
-  /** A client can also ask for this type, which is sent as text. */
   readonly otherMediaType?: string;
-  /** True for offset-paged lists, with `meta.pagination`. */
   readonly paginated?: boolean;
-  /** False for documents without the envelope (`/health`, `/openapi.json`). Default true. */
+  /** Default true. */
   readonly enveloped?: boolean;
 }
 
@@ -95,14 +81,12 @@ interface KeyInput<Params, Received> {
 }
 
 export interface RequestKey {
-  /** Keys of different scopes are independent. */
   readonly scope: string;
-  /** SHA-256 that identifies the request. */
+  /** SHA-256. */
   readonly fingerprint: Buffer;
 }
 
 export interface ReceiveInput<Params, Query, Headers> {
-  /** The request has an idempotency key, so it may be a repeat. */
   readonly isKeyed: boolean;
   readonly params: Params;
   readonly query: Query;
@@ -122,7 +106,6 @@ export interface RouteInput<Params, Query, Body, Headers = unknown, Received = u
 
 export interface RequestContext {
   readonly requestId: string;
-  /** The anonymous principal for `public` routes. */
   readonly principal: Principal;
   readonly commandId: string;
   readonly bodyBytes: number;
@@ -130,7 +113,7 @@ export interface RequestContext {
   readonly reserved: Readonly<Record<string, number>>;
   readonly hasRunBefore: () => Promise<boolean>;
   readonly onEvents: (run: 'this-run' | 'earlier-run') => void;
-  /** True once the request was answered before its handler finished: the handler must start nothing new. */
+  /** The request was answered before its handler finished: the handler must start nothing new. */
   readonly isAbandoned: () => boolean;
   /** The answer can no longer be sent: a read may stop (`UnheardError`). */
   readonly isUnheard: () => boolean;
@@ -167,11 +150,10 @@ export interface Pagination {
 
 export const expressPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
 
-/** Sorts fixed path segments before parameters: `{` sorts after every letter. */
+/** `{` sorts after every letter. */
 export const inOrder = (routes: readonly Route[]): readonly Route[] =>
   routes.toSorted(({ path: a }, { path: b }) => (a === b ? 0 : a < b ? -1 : 1));
 
-/** A route without its answer, to be shared by several implementations. */
 export type RouteDeclaration<
   Params extends z.ZodType = z.ZodType,
   Query extends z.ZodType = z.ZodType,

@@ -2,8 +2,6 @@ import { z } from 'zod';
 import { urlProblem, type OutboundPolicy } from '../outbound/outbound-url.ts';
 import { ApiError } from './errors.ts';
 
-/** Building blocks of route schemas. No coercion: a pattern must match before a text becomes a number. */
-
 const INT32_MAX = 2_147_483_647;
 
 const integerText = (pattern: RegExp, min: number, max: number, description?: string) =>
@@ -20,7 +18,6 @@ const integerText = (pattern: RegExp, min: number, max: number, description?: st
       ...(description === undefined ? {} : { description }),
     });
 
-/** An integer id in a path: 1 to 2147483647, in canonical form. */
 export const pathIntegerId = (what: string) =>
   integerText(/^[1-9]\d{0,9}$/, 1, INT32_MAX, `Id of the ${what}.`);
 
@@ -35,7 +32,6 @@ export const digitStringId = (what: string) =>
     })
     .meta({ type: 'string', pattern: '^\\d+$', description: `Id of the ${what}: digits only.` });
 
-/** An id in a path as free text. A text that cannot be an id is not found. */
 export const pathTextId = (what: string) =>
   z
     .string()
@@ -54,7 +50,7 @@ export const queryBoolean = (description?: string) =>
     .transform((text) => text === 'true')
     .meta({ type: 'boolean', ...(description === undefined ? {} : { description }) });
 
-/** Only the text is checked here; the host's addresses when the connection is made. */
+/** The host's addresses are checked when the connection is made. */
 export const outboundAddress = (policy: OutboundPolicy) =>
   z
     .string()
@@ -67,7 +63,6 @@ export const outboundAddress = (policy: OutboundPolicy) =>
 
 const TAKE_DEFAULT = 50;
 
-/** Maximum number of items on a page, for lists without other paging parameters. */
 export const takeParameter = (takeMax: number) =>
   queryInteger(1, takeMax, `Items on a page. Default ${TAKE_DEFAULT}.`)
     .optional()

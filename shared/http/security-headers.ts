@@ -4,7 +4,7 @@ import helmet from 'helmet';
 
 export type HeaderLines = readonly (readonly [name: string, value: string])[];
 
-/** Security headers of an API. Helmet runs once, because they never change. */
+/** Helmet runs once, because the headers never change. */
 export const securityHeaders = (isHttps: boolean): HeaderLines => {
   const headers = new ServerResponse(new IncomingMessage(new Socket()));
   const write = helmet({

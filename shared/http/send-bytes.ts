@@ -4,7 +4,7 @@ import { makeLast } from './last-answer.ts';
 import { sendEmpty } from './send.ts';
 import type { OutgoingBytes } from './route.ts';
 
-/** An error after the headers cuts the answer, which the client sees from its length. @throws the errors of `open` */
+/** An error after the headers cuts the answer. @throws the errors of `open` */
 export const sendBytes = async (
   response: ServerResponse,
   status: number,

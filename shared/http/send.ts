@@ -32,17 +32,13 @@ export const sendError = (response: ServerResponse, error: ApiError): void => {
   else sendText(response, error.status, errorEnvelope(error.body), error.headers);
 };
 
-/** An unread body up to this size is read and discarded, so that the connection can be reused. */
+/** Read and discarded, so that the connection can be reused. */
 const UNREAD_BYTES_MAX = 64 * 1024;
 const LINGER_BYTES_MAX = 16 * 1024 * 1024;
 const LINGER_MS_MAX = 2_000;
 
-/**
- * Ends an answer whose request may still be arriving. Closing a socket with unread bytes resets the connection, and
- * the reset overtakes the answer (RFC 9112, 9.6): a client that is sending a body which is too large would see
- * "connection reset" instead of 413. So the whole answer is sent, and incoming bytes are discarded for a moment
- * before the close.
- */
+// Closing a socket with unread bytes resets the connection, and the reset overtakes the answer (RFC 9112,
+// 9.6): a client that sends too large a body would not see the 413.
 const finish = (response: ServerResponse, text: string): void => {
   const request = response.req;
   if (response.getHeader('Connection') === 'close') makeLast(response);
@@ -59,7 +55,6 @@ const finish = (response: ServerResponse, text: string): void => {
 const unreadBytes = ({ headers }: IncomingMessage): number =>
   headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : Infinity;
 
-/** Discards at most 16 MiB within 2 s, then cuts the connection. */
 const discardRest = (request: IncomingMessage, done: () => void): void => {
   let bytesLeft = LINGER_BYTES_MAX;
   const onData = (chunk: Buffer): void => {

@@ -11,19 +11,19 @@ import type { HeaderLines } from './security-headers.ts';
 
 export interface RunningServer {
   readonly port: number;
-  /** Ends without resetting an accepted connection. Requests that run 10 s after the listener closed are cut. */
+  /** Resets no accepted connection. Requests that run 10 s after the listener closed are cut. */
   drain(): Promise<void>;
 }
 
 const CHECK_MS = 1_000;
 
 export interface ClientTimeouts {
-  /** From the connection, or the end of the last request, to the end of the headers. */
+  /** From the connection, or the end of the last request. */
   readonly headersMs: number;
   readonly requestMs: number;
-  /** Longest silence in both directions during a request. */
+  /** In both directions during a request. */
   readonly silenceMs: number;
-  /** Minimum pace of a body that may take longer than `requestMs` (`IncomingBytes.read`). */
+  /** See `IncomingBytes.read`. */
   readonly pace: Pace;
 }
 
@@ -41,15 +41,11 @@ export interface ServerOptions {
   readonly connectionsMax?: number;
   readonly headers?: HeaderLines;
   readonly timeouts?: ClientTimeouts;
-  /** How long the listener stays open after `drain` was called, ms. Default 0. */
+  /** Default 0. */
   readonly drainDelayMs?: number;
 }
 
-/**
- * Starts to listen. Default limits for clients: 8 s for the headers, 60 s for the request, 30 s of silence. A
- * streamed body may take longer if it keeps its pace.
- * @throws ListenError
- */
+/** @throws ListenError */
 export const startServer = async (
   app: Express,
   { host, port, connectionsMax, headers = [], timeouts = clientTimeouts, drainDelayMs = 0 }: ServerOptions,
@@ -72,7 +68,7 @@ export const startServer = async (
   );
   // Otherwise Node drops headers after the 2,000th, perhaps a second Host. 16 KiB bound them, too.
   server.maxHeadersCount = 0;
-  // Else a client that never reads its answer holds the connection forever. `response.setTimeout` overrides it.
+  // Else a client that never reads its answer holds the connection forever.
   server.timeout = timeouts.silenceMs;
   if (connectionsMax !== undefined) server.maxConnections = connectionsMax;
   answerBrokenRequests(server, { log, headers, pace: timeouts.pace });
@@ -87,9 +83,7 @@ export const startServer = async (
   };
 };
 
-/**
- * Node accepts targets that Express cannot parse, and Express would send its own error page. `*` matches no route.
- */
+/** For targets that Express cannot parse it would send its own error page. `*` matches no route. */
 const isReadable = (target = ''): boolean =>
   target.startsWith('/') || (/^https?:\/\//i.test(target) && URL.canParse(target));
 

@@ -29,7 +29,6 @@ const healthParts = { eventStore: 'eventStore', readModel: 'database', queue: 'q
 
 const PART_MS_MAX = 1_000;
 
-/** Status of the process, for operators and tools. Public, uncounted, and without the envelope. */
 export const serviceRoutes = (options: ServiceRoutesOptions): readonly Route[] => [
   liveRoute(options),
   healthRoute(options),
@@ -37,7 +36,7 @@ export const serviceRoutes = (options: ServiceRoutesOptions): readonly Route[] =
   metricsRoute(options),
 ];
 
-/** Liveness probe: 200 while the process can answer, even if its stores are down. */
+/** 200 while the process can answer, even if its stores are down. */
 const liveRoute = ({ stopping }: ServiceRoutesOptions): Route =>
   route({
     method: 'get',
@@ -50,7 +49,7 @@ const liveRoute = ({ stopping }: ServiceRoutesOptions): Route =>
     handle: async () => ({ status: 200, data: { status: stopping() ? 'stopping' : 'ok' } }),
   });
 
-/** For clients and monitors: 503 if a store that every request needs is unavailable. */
+/** 503 if a store that every request needs is unavailable. */
 const healthRoute = ({ version, stopping, parts }: ServiceRoutesOptions): Route => {
   const names: readonly string[] = Object.values(healthParts);
   const check = createReadiness(

@@ -1,7 +1,4 @@
-/**
- * All paths without a rate limit (specification, Rate limits). The limiter and the OpenAPI document
- * use this list; a route at another path declares `limit: 'none'`. A trailing `/` includes everything below, even paths that do not exist.
- */
+/** Specification, Rate limits. A trailing `/` includes everything below, even paths that do not exist. */
 const UNCOUNTED = [
   '/live',
   '/health',
@@ -15,11 +12,7 @@ const UNCOUNTED = [
 
 const UNCOUNTED_READS = ['/assets/'] as const;
 
-/**
- * True if no limit counts the request.
- * @param method in any case
- * @param path a request's path or a route's pattern
- */
+/** @param path of a request, or a route's pattern */
 export const isUncounted = (method: string, path: string): boolean =>
   isListed(UNCOUNTED, path) || (/^(?:get|head)$/i.test(method) && isListed(UNCOUNTED_READS, path));
 

@@ -4,11 +4,7 @@ import { check, sentenceOf } from './problems.ts';
 
 const ISSUES_MAX = 100;
 
-/**
- * Validates input.
- * @throws ApiError VALIDATION_ERROR: `field` is the dotted path of the first problem, `details.issues` has the first
- * 100
- */
+/** @throws ApiError VALIDATION_ERROR: `field` is the first problem's path, `details.issues` the first 100 */
 export const validate = <Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> => {
   const checked = check(schema, input);
   if (checked.problems === undefined) return checked.value;

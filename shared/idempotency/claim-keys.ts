@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import { commandIdOfKey } from '../aggregate/ids.ts';
 import { type Claim, type ClaimRequest, REPLAY_HOURS } from './claim.ts';
 
-/** Longer than any request (3 s). A shorter lease would be harmless: two runs of one command have one effect. */
+/** Longer than any request (3 s). A shorter one would be harmless: two runs have one effect. */
 const LEASE_SECONDS = 5;
 
 const DAY = `to_char(claimed_at at time zone 'utc', 'YYYYMMDD')`;
@@ -30,10 +30,6 @@ interface KeptRow {
 const nameOf = ({ scope, key }: { readonly scope: string; readonly key: string }): string =>
   `${scope} ${key}`;
 
-/**
- * Claims many keys in one round trip. If the batch contains a key twice, the first request claims it, and a second
- * round trip compares the others with that row.
- */
 export const claimAll = async (pool: Pool, requests: readonly ClaimRequest[]): Promise<readonly Claim[]> => {
   const claims = new Map<ClaimRequest, Claim>();
   let waiting = requests;
@@ -63,10 +59,7 @@ const claimedBy = ({ scope, key, day, lease, is_first, reserved }: ClaimedRow): 
 const reservedIn = (json: string): Readonly<Record<string, number>> =>
   JSON.parse(json) as Record<string, number>;
 
-/**
- * The first insert wins. An unfinished claim whose lease has expired (crash, or unknown outcome) is taken over with
- * its reserved values. A row whose answer is no longer replayed is replaced.
- */
+/** After its lease (crash, unknown outcome), a claim keeps its reserved values. */
 const insertClaims = async (
   pool: Pool,
   requests: readonly ClaimRequest[],
@@ -98,7 +91,7 @@ const insertClaims = async (
   return new Map(rows.map((row) => [nameOf(row), row]));
 };
 
-/** Reads the rows of keys that could not be claimed. A row that was deleted meanwhile gives no result. */
+/** A row that was deleted meanwhile gives no result. */
 const judge = async (
   pool: Pool,
   requests: readonly ClaimRequest[],

@@ -5,16 +5,16 @@ export interface Completion {
   readonly scope: string;
   readonly key: string;
   readonly lease: string;
-  /** Null `body`: the answer is not stored, only that there was one. */
+  /** Null `body`: the answer is not stored. */
   readonly answer: CompletedAnswer;
 }
 
 export type CompletedAnswer = StoredAnswer | { readonly status: number; readonly body: null };
 
-/** Longest stored answer in characters. A longer one is derived again from the log. */
+/** A longer answer is derived again from the log. */
 const BODY_LENGTH_MAX = 256 * 1024;
 
-/** Stores answers. The first answer for a key wins: a second run of the same command has the same answer. */
+/** The first answer for a key wins: a second run of the same command has the same answer. */
 export const completeAll = async (
   pool: Pool,
   completions: readonly Completion[],
@@ -38,8 +38,8 @@ export const completeAll = async (
 };
 
 /**
- * Deletes a claim that still has this lease. If another request took it over, that run may already have had its
- * effect. A third request, after midnight UTC, would then run the command under another command id: a second effect.
+ * Only with this lease: a run that took the claim over may have had its effect, and after midnight UTC a
+ * third request would run the command under another id.
  */
 export const releaseKey = async (pool: Pool, scope: string, key: string, lease: string): Promise<void> => {
   await pool.query({
@@ -59,7 +59,6 @@ export const lapseKey = async (pool: Pool, scope: string, key: string, lease: st
   });
 };
 
-/** Tells for each claim if it is still held: not taken over, completed or deleted. One round trip for all. */
 export const areHeld = async (
   pool: Pool,
   claims: readonly { readonly scope: string; readonly key: string; readonly lease: string }[],
@@ -81,10 +80,8 @@ export const areHeld = async (
 };
 
 /**
- * Deletes expired keys and returns their number. An abandoned claim expires 48 h after its last attempt. If the time
- * counted from the first attempt, a retry shortly before 24 h would lose its row while it runs and its answer would not
- * be stored: the next retry would be a new command with a second effect. 48 h, because a client that gets no answer
- * just before 24 h retries just after.
+ * Counted from the first attempt, a retry shortly before 24 h would lose its row while it runs: the next
+ * retry would be a new command with a second effect.
  */
 export const purgeKeys = async (pool: Pool, limit: number): Promise<number> => {
   const { rowCount } = await pool.query({

@@ -20,24 +20,18 @@ export interface OwnClaim {
 
 export interface IdempotencyStore {
   claim(request: ClaimRequest): Promise<Claim>;
-  /** Stores the answer of a finished command, if none is stored. From then on the key is replayed for 24 hours. */
   complete(claim: OwnClaim, answer: CompletedAnswer): Promise<void>;
-  /** Frees the key after a refusal without effect, unless another request took the claim over. */
+  /** After a refusal without effect, unless another request took the claim over. */
   release(claim: OwnClaim): Promise<void>;
-  /**
-   * Ends the lease after an unknown outcome: the key stays claimed, and the next request takes it over immediately.
-   */
+  /** After an unknown outcome: the key stays claimed, and the next request takes it over immediately. */
   lapse(claim: OwnClaim): Promise<void>;
-  /** False once another request has taken the claim over. */
   isHeld(claim: OwnClaim): Promise<boolean>;
-  /** Deletes at most `limit` keys that are no longer replayed, and returns their number. */
   purge(limit: number): Promise<number>;
 }
 
 /**
- * Requests that arrive together share a round trip and a commit. If the events are in the same database, `pool` may
- * commit asynchronously: commits keep their order in the write-ahead log, so every event that survives a crash still
- * has its claim. A lost answer is derived again from the events.
+ * With events in the same database, `pool` may commit asynchronously: an event that survives a crash still
+ * has its claim.
  */
 export const createIdempotencyStore = (pool: Pool): IdempotencyStore => {
   const batches = { batchMax: 200, inFlightMax: 2 };

@@ -8,7 +8,6 @@ export interface FingerprintParts {
   readonly body: unknown;
 }
 
-/** SHA-256 of everything that identifies a request. */
 export const fingerprintOf = ({ method, path, pathValues, body }: FingerprintParts): Buffer =>
   createHash('sha256')
     .update(`${method} ${path}\n${canonicalJson(pathValues)}\n`)

@@ -20,7 +20,7 @@ const hasNames = (shape: Shape, names: readonly string[]): boolean => {
   return true;
 };
 
-/** Shape of the last object. The items of a long list mostly have the same members in the same order. */
+/** The items of a long list mostly have the same members in the same order. */
 let last: Shape = shapeOf([]);
 
 const canonicalObject = (value: Readonly<Record<string, unknown>>): string => {
@@ -41,11 +41,7 @@ const canonicalArray = (items: readonly unknown[]): string => {
   return `${text}]`;
 };
 
-/**
- * The canonical form of a JSON value (RFC 8785): members sorted by UTF-16 code units, no white space, numbers and
- * strings as ECMAScript writes them. The value must have passed the ingress rules. A `RefusedItem` is written as `!`
- * and its original text; no JSON begins with `!`. Optimized for bodies of 10,000 events.
- */
+/** RFC 8785, for a value that passed the ingress rules. A `RefusedItem` is `!` and its text. */
 export const canonicalJson = (value: unknown): string => {
   if (typeof value === 'string') return canonicalText(value);
   if (typeof value === 'number' && Number.isFinite(value)) return String(value);

@@ -10,11 +10,7 @@ const stringEnd = (json: string, from: number): number => {
   return at + 1;
 };
 
-/**
- * The text of each element of an array that is a member of an object, trimmed.
- * @param json text of the object; must be valid JSON
- * @param member name of the array; if it is repeated the last one counts, as in `JSON.parse`
- */
+/** The trimmed text of each element of the array `member`; the last one counts, as in `JSON.parse`. */
 export const elementTexts = (json: string, member: string): readonly string[] => {
   let texts: string[] = [];
   let depth = 0;

@@ -2,34 +2,27 @@ import { LRUCache } from 'lru-cache';
 import { systemClock } from '../async/clock.ts';
 import { isOver, type Limiter, type Standing, type Windows } from './limiter.ts';
 
-/** Restricts the API keys of an address after too many of its credentials did not verify. */
 export interface FailedCredentials {
-  /** @returns the count, if the address' API keys are refused from now on */
+  /** @returns the count if the address' API keys are refused from now on */
   countFailure(address: string): Promise<Standing | undefined>;
-  /** Remembers a verified key that may be used. @returns the count, if the key is refused */
+  /** Remembers a key that may be used. @returns the count if the key is refused */
   refusalOf(address: string, keyName: string): undefined | Promise<Standing | undefined>;
-  /** True if this process remembers that the key verified from this address. */
   isKnown(address: string, keyName: string): boolean;
 }
 
-/** Maximum number of remembered pairs of address and key. A forgotten pair costs a query. */
 const KNOWN_MAX = 50_000;
 
-/** Longest delay, in ms, before other processes learn that a key has verified. */
 const SHARE_MS = 1_000;
 
 /**
- * The rule of 30 failures (specification, Authentication, rule 2): after them an address' API keys
- * are refused until the window closes, except keys that verified from there within the last window's time. A key that
- * this process remembers costs no query. Other processes find it by a window in `verified`, which restarts when the
- * key verifies, at most once a second.
+ * After 30 failures (specification, Authentication, rule 2) an address' API keys are refused until the window
+ * closes, except keys that verified from there within the last window's time.
  */
 export const createFailedCredentials = (
   limiter: Limiter,
   verified: Pick<Windows, 'get' | 'set'>,
 ): FailedCredentials => {
   const seconds = limiter.limits.unverified.windowSeconds;
-  /** Time when a pair was last shared with other processes, ms since 1970. */
   const known = new LRUCache<string, number>({
     max: KNOWN_MAX,
     ttl: seconds * 1_000,

@@ -1,10 +1,9 @@
 import { RateLimiterRes, type RateLimiterAbstract } from 'rate-limiter-flexible';
 import type { LimitName, Limits } from './limits.ts';
 
-/** The count of a subject in its current window. */
 export interface Standing {
   readonly limit: number;
-  /** Requests in this window, including this one; `limit + 1` for every count above the limit. */
+  /** Includes this request; `limit + 1` for every count above the limit. */
   readonly count: number;
   readonly msLeft: number;
 }
@@ -15,9 +14,8 @@ export type Windows = Pick<RateLimiterAbstract, 'consume' | 'get' | 'set'>;
 
 export interface Limiter {
   readonly limits: Limits;
-  /** Counts one request of a subject: the name of a verified credential, or an address. */
+  /** @param subject name of a verified credential, or an address */
   count(name: LimitName, subject: string): Promise<Standing>;
-  /** Reads the count; undefined if the subject has no open window. */
   read(name: LimitName, subject: string): Promise<Standing | undefined>;
 }
 

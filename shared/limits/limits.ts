@@ -3,13 +3,12 @@ export interface Limit {
   readonly windowSeconds: number;
 }
 
-/** The specification's rate limits. Settings can change each figure (`LIMIT_*`, `config.ts`). */
+/** Settings can change each figure (`LIMIT_*`, `config.ts`). */
 export const specifiedLimits = {
-  /** Each API key or OAuth token, REST and MCP. */
+  /** API key or OAuth token, REST and MCP. */
   credential: { requests: 100, windowSeconds: 60 },
-  /** Each client address, for app sessions and anonymous calls. */
+  /** Client address, for app sessions and anonymous calls. */
   address: { requests: 100, windowSeconds: 60 },
-  /** Credentials that do not verify, per address. */
   unverified: { requests: 30, windowSeconds: 60 },
 } as const satisfies Record<string, Limit>;
 
@@ -17,5 +16,4 @@ export type LimitName = keyof typeof specifiedLimits;
 
 export type Limits = Readonly<Record<LimitName, Limit>>;
 
-/** The limits that a route can use; `unverified` counts credentials, not requests. */
 export type RequestLimit = Exclude<LimitName, 'unverified'>;

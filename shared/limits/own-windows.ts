@@ -1,15 +1,12 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { systemClock } from '../async/clock.ts';
 
-/** Maximum number of subjects of one limit: about 500 bytes each, including the package's timer. */
+/** About 500 bytes each, including the package's timer. */
 const SUBJECTS_MAX = 100_000;
 
 const OVERFLOW = 'overflow';
 
-/**
- * Windows that this process counts alone. The package's memory limiter has no bound; here subjects above
- * `subjectsMax` share one window, so that every request is counted.
- */
+/** The package's memory limiter has no bound: here the excess shares one window. */
 export class OwnWindows extends RateLimiterMemory {
   readonly #onCount: () => void;
   readonly #subjectsMax: number;
@@ -35,7 +32,7 @@ export class OwnWindows extends RateLimiterMemory {
     return window;
   }
 
-  /** No-op: `set` shares a window with other processes, and this process remembers the key already. */
+  /** `set` shares a window with other processes, and this process remembers the key already. */
   override set(): Promise<RateLimiterRes> {
     return Promise.resolve(new RateLimiterRes());
   }

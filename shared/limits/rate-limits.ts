@@ -19,7 +19,7 @@ export interface RateLimitsOptions {
   readonly limits: Limits;
   readonly nodes: number;
   readonly databaseUrl: string;
-  /** Default: the counters of several processes are in Postgres, those of a single process in its memory. */
+  /** Default: several processes count in Postgres, a single process in its memory. */
   readonly redisUrl?: string | undefined;
   readonly redisKeyPrefix: string;
   readonly log: Logger;
@@ -29,9 +29,8 @@ export interface RateLimitsOptions {
 export interface RateLimits {
   readonly limiter: Limiter;
   readonly failedCredentials: FailedCredentials;
-  /** Always ready, because limits work without shared counters; its detail names the store. */
+  /** Always ready, because limits work without shared counters. */
   readonly readiness: ReadinessPart;
-  /** Deletes closed windows. @returns their number */
   purge(rowsMax: number): Promise<number>;
   close(): Promise<void>;
 }
@@ -47,7 +46,6 @@ interface LimiterOptions {
   readonly keyPrefix: string;
   readonly points: number;
   readonly duration: number;
-  /** Refuses a subject above its limit from memory until its window closes. */
   readonly inMemoryBlockOnConsumed: number;
 }
 
@@ -55,7 +53,6 @@ interface LimiterOptions {
 const WAIT_MS_MAX = 100;
 const LOG_EVERY_MS = 60_000;
 
-/** The rate limits of this process, with counters that all processes share. */
 export const createRateLimits = (options: RateLimitsOptions): RateLimits => {
   const { limits, nodes, redisUrl, log, registry } = options;
   if (redisUrl === undefined && nodes === 1) return countedAlone(limits);
@@ -131,7 +128,6 @@ const CONNECT_MS_MAX = 2_000;
 const SILENCE_MS_MAX = 2_000;
 const RECONNECT_MS_MAX = 1_000;
 
-/** A separate connection. While it is down, commands fail immediately instead of waiting in a queue. */
 const inRedis = (url: string, { redisKeyPrefix, log }: RateLimitsOptions): SharedStore => {
   const redis = new Redis(url, {
     enableOfflineQueue: false,
@@ -171,7 +167,7 @@ const inRedis = (url: string, { redisKeyPrefix, log }: RateLimitsOptions): Share
   };
 };
 
-/** Uses separate connections, so that counting never waits for other queries. */
+/** Separate connections, so that counting never waits for other queries. */
 const inPostgres = ({ databaseUrl, log }: RateLimitsOptions): SharedStore => {
   const pool = createPool(
     {
@@ -198,7 +194,7 @@ const inPostgres = ({ databaseUrl, log }: RateLimitsOptions): SharedStore => {
     purge: async (rowsMax) => {
       const { rowCount } = await pool.query({
         name: 'rate-limits-purge',
-        // Skips locked rows. A window that is opened again at the same time is not deleted: its row is locked.
+        // A window that is opened again at the same time is not deleted: its row is locked.
         text: `
           delete from rate_limits where key in (
             select key from rate_limits where expire <= $1 order by expire limit $2 for update skip locked)`,
@@ -210,7 +206,6 @@ const inPostgres = ({ databaseUrl, log }: RateLimitsOptions): SharedStore => {
   };
 };
 
-/** Counts every fallback in a metric; logs at most once a minute. */
 const reportFallback = (log: Logger, registry: Registry): (() => void) => {
   const fallbacks = new Counter({
     name: 'rate_limit_fallbacks_total',
@@ -226,7 +221,7 @@ const reportFallback = (log: Logger, registry: Registry): (() => void) => {
   };
 };
 
-/** E.g. `noeviction`; undefined if unknown. Uses INFO because hosted servers often forbid CONFIG. */
+/** Uses INFO because hosted servers often forbid CONFIG. Undefined if unknown. */
 export const evictionPolicyOf = async (redis: {
   info(section: string): Promise<string>;
 }): Promise<string | undefined> => /^maxmemory_policy:(\S+)/m.exec(await redis.info('memory'))?.[1];

@@ -21,7 +21,7 @@ export interface SealOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Why sealing is refused. Each reason may be an attack, so an operator must resolve it. */
+/** Each may be an attack, so an operator must resolve it. */
 export const refusals = [
   'forged-end',
   'unsigned-end',
@@ -37,7 +37,6 @@ export const refusals = [
 ] as const;
 export type Refusal = (typeof refusals)[number];
 
-/** The chain must not be extended: the next signature would also vouch for its current content. */
 export class SealRefusedError extends Error {
   override readonly name = 'SealRefusedError';
   readonly reason: Refusal;
@@ -48,26 +47,20 @@ export class SealRefusedError extends Error {
   }
 }
 
-/** Options of an operator, and the state that this process remembers. */
 export interface SealHow {
-  /** Start a new chain after the newest one, without checking how that one ends. */
   readonly newChain?: boolean;
-  /** Accept and sign an end that is unsigned, or signed with an unknown key. */
+  /** Sign an end that is unsigned, or signed with an unknown key. */
   readonly adopt?: boolean;
-  /** The end that this process last saw. The chain must still contain it. */
+  /** The end that this process last saw: the chain must still contain it. */
   readonly known?: ChainEnd | undefined;
 }
 
 export interface TrustedEnd {
   readonly end: ChainEnd;
-  /** The end is accepted only because the operator said so. */
   readonly adopted: boolean;
 }
 
-/**
- * Returns the end of the newest chain, if it may be extended: the next signature vouches for everything before it.
- * @throws SealRefusedError
- */
+/** The next signature vouches for everything before it. @throws SealRefusedError */
 export const trustedEnd = async (options: SealOptions, how: SealHow): Promise<TrustedEnd> => {
   const { pool, log, keys } = options;
   const { known } = how;
@@ -81,7 +74,7 @@ export const trustedEnd = async (options: SealOptions, how: SealHow): Promise<Tr
   // Query the keys first: a key is stored after its first checkpoint.
   const wasSigned = await isAnyKeyKept(pool);
   const last = await lastCheckpoint(pool);
-  // Check `known` after reading `last`: a checkpoint removed between the two is missed now or on the next run.
+  // After reading `last`: a checkpoint removed between the two is missed now or on the next run.
   if (known !== undefined && known.number > 0 && !(await isInChain(pool, known))) {
     throw new SealRefusedError(
       'own-seal-gone',
@@ -127,7 +120,7 @@ const assertSameStore = ({ log }: SealOptions, { chain, format }: ChainEnd): voi
 
 const adoption = 'verify the log, then accept the checkpoint with `exchange log seal --adopt`';
 
-/** @returns true if the end is accepted only because the operator said so. @throws SealRefusedError */
+/** @throws SealRefusedError */
 const assertTrusted = async (
   { pool, keys }: SealOptions,
   last: Checkpoint,

@@ -5,25 +5,23 @@ import { genesis, type ChainIdentity } from './chain.ts';
 import { microsSql } from './log-bytes.ts';
 import type { Signature } from './log-keys.ts';
 
-/** The state of the chain after a range of events. */
 export interface Checkpoint extends ChainIdentity {
   /** From 1, without gaps. */
   readonly number: number;
-  /** The checkpoint covers the events after this position, up to and including `last`. */
+  /** Exclusive. */
   readonly after: Position;
   readonly last: Position;
   readonly events: number;
   readonly hash: Buffer;
   readonly leaves: Buffer;
-  /** Clock of the sealing process: microseconds since 1970 as digits, exactly as stored; `Infinity` is possible. */
+  /** By the sealing process, microseconds since 1970 as stored; `Infinity` is possible. */
   readonly sealedAtMicros: string;
   readonly signature: Signature | undefined;
 }
 
-/** The point where the next checkpoint continues. */
 export type ChainEnd = Pick<Checkpoint, 'chain' | 'format' | 'number' | 'last' | 'hash'>;
 
-/** The signed text. It contains every field of the checkpoint. */
+/** Contains every field of the checkpoint. */
 export const signedText = (checkpoint: Omit<Checkpoint, 'signature'>): string => {
   const { chain, number, format, after, last, events, hash, leaves, sealedAtMicros } = checkpoint;
   const leavesHash = createHash('sha256').update(leaves).digest('hex');
@@ -48,7 +46,7 @@ export const beginning = (identity: ChainIdentity, previous?: ChainEnd): ChainEn
   hash: genesis(identity, previous?.hash),
 });
 
-/** @returns ISO 8601, UTC; undefined if the stored time is not a valid date */
+/** ISO 8601, UTC; undefined if the stored time is not a valid date. */
 export const sealedAtOf = ({ sealedAtMicros }: Pick<Checkpoint, 'sealedAtMicros'>): string | undefined => {
   const date = new Date(Number(sealedAtMicros) / 1_000);
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
@@ -88,7 +86,6 @@ const checkpointOf = ({
 
 type Database = Pick<Pool, 'query'>;
 
-/** Returns the checkpoint with the highest number. @param chain default: the newest chain */
 export const lastCheckpoint = async (pool: Database, chain?: number): Promise<Checkpoint | undefined> => {
   const { rows } = await pool.query<Row>(
     `select ${columns} from log_checkpoints
@@ -99,7 +96,6 @@ export const lastCheckpoint = async (pool: Database, chain?: number): Promise<Ch
   return rows[0] && checkpointOf(rows[0]);
 };
 
-/** Returns the last checkpoint that ends before a position. */
 export const checkpointBefore = async (
   pool: Database,
   chain: number,
@@ -113,7 +109,6 @@ export const checkpointBefore = async (
   return rows[0] && checkpointOf(rows[0]);
 };
 
-/** Returns the end of the checkpoint that covers a position; undefined if no checkpoint covers it. */
 export const sealedUpTo = async (
   pool: Database,
   chain: number,
@@ -126,7 +121,7 @@ export const sealedUpTo = async (
   return rows[0]?.last;
 };
 
-/** Returns true if a checkpoint before this number has a signature, valid or not. */
+/** The signature may be invalid. */
 export const isSignedBefore = async (pool: Database, chain: number, number: number): Promise<boolean> => {
   const { rowCount } = await pool.query(
     'select from log_checkpoints where chain = $1 and number < $2 and signature is not null limit 1',
@@ -135,7 +130,6 @@ export const isSignedBefore = async (pool: Database, chain: number, number: numb
   return rowCount === 1;
 };
 
-/** Returns true if the chain still contains this checkpoint unchanged. */
 export const isInChain = async (pool: Database, { chain, number, hash }: ChainEnd): Promise<boolean> => {
   const { rowCount } = await pool.query(
     'select from log_checkpoints where chain = $1 and number = $2 and hash = $3',
@@ -144,7 +138,6 @@ export const isInChain = async (pool: Database, { chain, number, hash }: ChainEn
   return rowCount === 1;
 };
 
-/** Returns at most 100 checkpoints after a number, in order. */
 export const checkpointsAfter = async (
   pool: Database,
   chain: number,
@@ -157,7 +150,7 @@ export const checkpointsAfter = async (
   return rows.map(checkpointOf);
 };
 
-/** @returns false if another process has written a checkpoint with this number */
+/** False if another process has written a checkpoint with this number. */
 export const insertCheckpoint = async (pool: Database, checkpoint: Checkpoint): Promise<boolean> => {
   const { chain, number, format, after, last, events, hash, leaves, signature, sealedAtMicros } = checkpoint;
   const { rowCount } = await pool.query({

@@ -11,39 +11,31 @@ import { canonicalJson } from '../json/canonical-json.ts';
 import { isPostgresUnavailable } from '../postgres/postgres-unavailable.ts';
 import { eventBytes } from './chain.ts';
 
-/** An event, encoded for the chain. */
 export interface EventBytes {
   readonly position: Position;
   /** Undefined if the stored row is not a valid event. */
   readonly bytes: string | undefined;
 }
 
-/** The log, as the chain reads it. */
 export interface LogBytes {
-  /** Name of the encoding. Part of the chain's identity. */
+  /** Part of the chain's identity. */
   readonly format: string;
-  /** Returns the next position; undefined if positions are not dense. */
   next(position: Position): Position | undefined;
-  /** Returns true if an event of this log can have this position. */
   isPosition(position: Position): boolean;
-  /** Returns the position of the last event; `START` for an empty log. */
   head(): Promise<Position>;
-  /**
-   * Returns the next events after a position, in order; empty at the end of the log. Bounded to 16 MiB, or one event.
-   * @param limit number of events, 1 to `PAGE`
-   */
+  /** At most 16 MiB, or one event. @param limit 1 to `PAGE` */
   page(after: Position, limit: number): Promise<readonly EventBytes[]>;
 }
 
 const PAGE = 5_000;
 const PAGE_BYTES_MAX = 16 * 1024 * 1024;
 
-/** Whole microseconds since 1970. Gives a text for every value that the column can hold. */
+/** A text for every value that the column can hold, whole microseconds since 1970. */
 export function microsSql(column: string): string {
   return `trunc((extract(epoch from ${column}) * 1000000)::numeric)::text`;
 }
 
-/** Must give the same text as `eventBytes`. Uses the stored texts of `data` and `metadata` unchanged. */
+/** Must give the same text as `eventBytes`, from the stored texts of `data` and `metadata`. */
 const bytesSql = `e.position || ' ' || e.revision || ' ' || e.id || ' '
   || ${microsSql('e.recorded_at')} || ' ' || octet_length(e.stream) || ' '
   || octet_length(e.type) || ' ' || octet_length(e.data) || ' ' || octet_length(e.metadata) || E'\\n'
@@ -55,10 +47,7 @@ const dense: Pick<EventStore, 'distance'> = {
 
 const asText = { getTypeParser: () => (text: string) => text } as CustomTypesConfig;
 
-/**
- * Reads the stored columns of the Postgres log. It also detects changes that a reader of events cannot see, for example
- * in the microseconds of a time or in white space of JSON.
- */
+/** Detects changes that no reader of events sees, e.g. in a time's microseconds or in white space of JSON. */
 export const postgresLogBytes = (pool: Pool): LogBytes => ({
   format: 'postgres-1',
   next: (position) => printPosition(parsePosition(position) + 1),
@@ -89,7 +78,6 @@ export const postgresLogBytes = (pool: Pool): LogBytes => ({
   },
 });
 
-/** Reads any other log through its port, with canonical JSON and times in milliseconds. */
 export const portLogBytes = (
   store: Pick<EventStore, 'readAll' | 'head' | 'distance'>,
   format: string,
@@ -113,11 +101,7 @@ export const portLogBytes = (
 const RETRY = { baseMs: 200, capMs: 3_000 };
 const TRIES_MAX = 6;
 
-/**
- * Retries a read when the store is unavailable or slow, because one slow page must not end hours of verification.
- * @param read receives the number of failed attempts
- * @throws the last error after 6 attempts, about 10 s; any other error immediately
- */
+/** One slow page must not end hours of verification. @throws the last error after 6 attempts, about 10 s */
 export const readWithRetries = async <T>(
   read: (failures: number) => Promise<T>,
   signal?: AbortSignal,
@@ -133,7 +117,6 @@ export const readWithRetries = async <T>(
   }
 };
 
-/** Yields pages after a position. Reads the next page in advance, and uses smaller pages after a failure. */
 export async function* pagesOf(log: LogBytes, after: Position): AsyncGenerator<readonly EventBytes[]> {
   const ending = new AbortController();
   const read = (behind: Position): Promise<readonly EventBytes[]> =>
@@ -145,7 +128,7 @@ export async function* pagesOf(log: LogBytes, after: Position): AsyncGenerator<r
       const last = page.at(-1);
       if (last === undefined) return;
       reading = read(last.position);
-      // A consumer that stops early ignores this error. A consumer that continues receives it at the next `await`.
+      // A consumer that stops early ignores this error; one that continues receives it at the next `await`.
       reading.catch(() => undefined);
       yield page;
     }

@@ -8,9 +8,9 @@ export interface Signature {
 }
 
 export interface LogKeys {
-  /** @returns undefined without a signing key: the chain is then unsigned */
+  /** Undefined without a signing key. */
   sign(text: string): Signature | undefined;
-  /** `unknown`: signed with a key that is not in the settings, so it proves nothing. */
+  /** `unknown`: the key is not in the settings, so the signature proves nothing. */
   check(text: string, signature: Signature | undefined): 'valid' | 'invalid' | 'unsigned' | 'unknown';
   /** False: without any key, a forged checkpoint cannot be detected. */
   readonly canProve: boolean;
@@ -18,9 +18,9 @@ export interface LogKeys {
 }
 
 export interface LogKeySettings {
-  /** Seeds of Ed25519 keys. The first key signs. */
+  /** The first key signs. */
   readonly LOG_SIGNING_KEYS?: KeyRing | undefined;
-  /** Public keys of retired keys, and of other machines' keys. */
+  /** Retired keys, and other machines' keys. */
   readonly LOG_VERIFY_KEYS?: KeyRing | undefined;
 }
 
@@ -55,11 +55,9 @@ export const logKeysOf = ({ LOG_SIGNING_KEYS, LOG_VERIFY_KEYS }: LogKeySettings)
   };
 };
 
-/** Returns true if any checkpoint was ever signed. */
 export const isAnyKeyKept = async (pool: Pick<Pool, 'query'>): Promise<boolean> =>
   (await pool.query('select from log_keys limit 1')).rowCount === 1;
 
-/** Returns true if the table contains a different public key with the id of the signing key. */
 export const isNameTaken = async (pool: Pick<Pool, 'query'>, { current }: LogKeys): Promise<boolean> => {
   if (current === undefined) return false;
   const values = [current.keyId, current.publicKey];
@@ -67,10 +65,7 @@ export const isNameTaken = async (pool: Pick<Pool, 'query'>, { current }: LogKey
   return (await pool.query(text, values)).rowCount === 1;
 };
 
-/**
- * Stores the public key of the signing key, so that it outlives the private key. Call it after the key's first
- * checkpoint is stored: a stored key without a checkpoint means that checkpoints were removed.
- */
+/** After the key's first checkpoint: a key without checkpoints means that they were removed. */
 export const keepPublicKey = async (pool: Pick<Pool, 'query'>, { current }: LogKeys): Promise<void> => {
   if (current === undefined) return;
   await pool.query('insert into log_keys (key_id, public_key) values ($1, $2) on conflict do nothing', [
@@ -79,7 +74,7 @@ export const keepPublicKey = async (pool: Pick<Pool, 'query'>, { current }: LogK
   ]);
 };
 
-/** Returns all public keys that ever signed, and the current one, in the format of LOG_VERIFY_KEYS. */
+/** In the format of LOG_VERIFY_KEYS. */
 export const listPublicKeys = async (
   pool: Pick<Pool, 'query'>,
   { current }: LogKeys,

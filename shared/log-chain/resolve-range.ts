@@ -10,7 +10,7 @@ import {
 } from './checkpoints.ts';
 import { readWithRetries, type LogBytes } from './log-bytes.ts';
 
-/** A hash of the chain that was recorded outside the database. */
+/** Recorded outside the database. */
 export interface ExpectedHash {
   readonly position: Position;
   readonly hash: string;
@@ -18,28 +18,22 @@ export interface ExpectedHash {
 
 export interface RangeQuery {
   readonly chain?: number | undefined;
-  /** First position to verify; default: the start of the chain. Verification includes its whole checkpoint. */
+  /** Inclusive; its whole checkpoint is verified. */
   readonly from?: Position | undefined;
-  /** Last position to verify; default: the end of the chain. */
   readonly to?: Position | undefined;
   readonly expected?: ExpectedHash | undefined;
 }
 
-/** No checkpoint covers the requested range, or the options are invalid. */
 class NotVerifiableError extends Error {
   override readonly name = 'NotVerifiableError';
 }
 
-/** The requested range, resolved against the chain. */
 export interface Range {
-  /** The state of the chain where verification starts. */
   readonly start: ChainEnd;
-  /** The checkpoint at `start`; undefined at the beginning of the chain. */
   readonly anchor: Checkpoint | undefined;
-  /** The chain continues an older chain, and the older chain's checkpoints are missing. */
   readonly isPredecessorGone: boolean;
   readonly to: Position | undefined;
-  /** The last checkpoint when verification began. Later checkpoints are ignored. */
+  /** Later checkpoints are ignored. */
   readonly newest: Checkpoint;
 }
 
@@ -90,7 +84,6 @@ const assertPositions = (log: LogBytes, { from, to, expected }: RangeQuery): voi
     throw new NotVerifiableError(`--from ${from} is after --to ${to}`);
 };
 
-/** @param end last position of the checkpoint that contains `to`; undefined: the end of the chain */
 const assertExpectedWithin = (
   expected: ExpectedHash | undefined,
   start: Position,

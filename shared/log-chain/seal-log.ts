@@ -6,18 +6,12 @@ import { insertCheckpoint, sealedAtOf, signedText, type ChainEnd, type Checkpoin
 import { pagesOf, type EventBytes, type LogBytes } from './log-bytes.ts';
 import { keepPublicKey } from './log-keys.ts';
 
-/** Events per checkpoint; gives about 8 KiB of leaves. */
+/** Gives about 8 KiB of leaves. */
 const EVENTS_MAX = 1_000;
-/** Events hashed without yielding to the event loop: about 1 ms. */
+/** About 1 ms between two yields to the event loop. */
 const YIELD_EVERY = 250;
 
-/**
- * Writes checkpoints up to the end of the log. Several processes may do so at the same time: the first writer of a
- * checkpoint number succeeds, the others stop.
- * @yields each checkpoint that it wrote
- * @returns the end of the chain that it verified or wrote
- * @throws SealRefusedError when the chain must not be extended; any database error
- */
+/** The first writer of a checkpoint number succeeds, other processes stop. @throws SealRefusedError */
 export async function* sealLog(
   options: SealOptions,
   how: SealHow = {},
@@ -38,7 +32,6 @@ export async function* sealLog(
   for await (const page of pagesOf(options.log, end.last)) {
     assertDense(options.log, left.at(-1)?.position ?? end.last, page);
     left = left.length === 0 ? page : [...left, ...page];
-    // Events that do not fill a checkpoint wait for the next page, or become the last checkpoint.
     for (; left.length >= EVENTS_MAX; left = left.slice(EVENTS_MAX)) {
       const checkpoint = await add(left.slice(0, EVENTS_MAX));
       if (checkpoint === undefined) return end;
@@ -69,7 +62,6 @@ const assertDense = (log: LogBytes, after: Position, page: readonly EventBytes[]
   }
 };
 
-/** @returns undefined if another process has written the checkpoint */
 const seal = async (
   { pool, keys, clock }: SealOptions,
   { chain, format, number, last, hash: before }: ChainEnd,
@@ -97,7 +89,7 @@ const seal = async (
   return (await insertCheckpoint(pool, checkpoint)) ? checkpoint : undefined;
 };
 
-/** The values to record outside the database for `exchange log verify --expect POSITION=HASH`. */
+/** For `exchange log verify --expect POSITION=HASH`, to be recorded outside the database. */
 export const witnessOf = (checkpoint: Checkpoint) => ({
   chain: checkpoint.chain,
   number: checkpoint.number,

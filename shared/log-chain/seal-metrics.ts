@@ -2,12 +2,10 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import { refusals, type Refusal } from './chain-end.ts';
 
 export interface SealMetrics {
-  /** Records that a checkpoint of this or another process covers the whole log. */
   sealed(): void;
   refused(reason: Refusal): void;
 }
 
-/** Registers metrics that show when sealing has stopped or is refused. */
 export const registerSealMetrics = (registry: Registry): SealMetrics => {
   const registers = [registry];
   let sealedMs = performance.now();

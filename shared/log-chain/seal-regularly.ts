@@ -6,9 +6,8 @@ import { sealLog, witnessOf } from './seal-log.ts';
 import type { SealMetrics } from './seal-metrics.ts';
 
 /**
- * Seals the log every `everyMs` ms until `signal` aborts. Also logs each checkpoint: in logs that are stored elsewhere,
- * it is a witness that a person with write access to the database cannot change. A refusal is logged as an error and
- * counted at each attempt. Sealing stays blocked until an operator resolves the cause.
+ * Logged checkpoints are witnesses: a person with write access to the database cannot change logs that are
+ * stored elsewhere.
  */
 export const sealRegularly = (
   options: SealOptions & { readonly signal: AbortSignal },
@@ -21,7 +20,7 @@ export const sealRegularly = (
     let last: Checkpoint | undefined;
     const sealing = sealLog(options, { known });
     let next = await sealing.next();
-    // Updated after each checkpoint, because the next one may fail.
+    // After each checkpoint, because the next one may fail.
     for (; next.done !== true; next = await sealing.next()) known = last = next.value;
     known = next.value;
     metrics?.sealed();
@@ -30,7 +29,7 @@ export const sealRegularly = (
   const run = async (): Promise<void> => {
     let failures = 0;
     while (!options.signal.aborted) {
-      // Sleeps before the first run, too: a process that has just started has more urgent work.
+      // A process that has just started has more urgent work.
       await sleep(
         failures === 0 ? everyMs : backoffMs(failures, { baseMs: 1_000, capMs: everyMs }),
         options.signal,

@@ -16,19 +16,15 @@ import { pagesOf, readWithRetries, type EventBytes } from './log-bytes.ts';
 export interface LogVerification {
   readonly chain: number;
   readonly events: number;
-  /** First and last verified position; undefined if none was verified. */
   readonly from: Position | undefined;
   readonly to: Position | undefined;
   readonly checkpoints: number;
-  /** Number of checkpoints signed with a key in the settings. */
   readonly signed: number;
-  /** Time stamp in the last verified checkpoint; ISO 8601. */
   readonly sealedAt: string | undefined;
   /** The expected hash was found, so no events up to it were cut off. */
   readonly witnessed: boolean;
-  /** The first mismatch; undefined if everything matches. */
   readonly broken: Mismatch | undefined;
-  /** Open questions. If this is empty and `broken` is undefined, the whole requested range is verified. */
+  /** If empty and `broken` is undefined, the whole requested range is verified. */
   readonly doubts: readonly string[];
 }
 
@@ -51,7 +47,7 @@ interface Run {
   witnessed: boolean;
   /** A checkpoint had a signature, so every later checkpoint must have one. */
   isSigned: boolean;
-  /** First checkpoint without a later valid signature. A signature vouches for all checkpoints before it. */
+  /** First checkpoint without a later valid signature, which would vouch for all checkpoints before it. */
   unvouched: Checkpoint | undefined;
 }
 
@@ -65,9 +61,8 @@ class BrokenError extends Error {
 }
 
 /**
- * Hashes the log again and compares it with the checkpoints, one page of each in memory. Stops at the first mismatch:
- * later hashes cannot match. If no valid signature covers the end of the range, it continues to the next one.
- * @throws NotVerifiableError; any database error
+ * Stops at the first mismatch: later hashes cannot match. If no valid signature covers the end of the range,
+ * it continues to the next one. @throws NotVerifiableError
  */
 export const verifyLog = async (options: VerifyOptions): Promise<LogVerification> => {
   const range = await resolveRange(options, options);
@@ -132,7 +127,6 @@ const verifyStart = async (options: VerifyOptions, run: Run, range: Range): Prom
   if (anchor === undefined) return;
   run.isSigned = await readWithRetries(() => isSignedBefore(options.pool, anchor.chain, anchor.number));
   checkSignature(options, run, anchor);
-  // The events of the anchor are outside the requested range.
   run.signed = 0;
   compareWitness(options, run, anchor);
 };
@@ -260,14 +254,12 @@ const checkSignature = ({ keys }: VerifyOptions, run: Run, checkpoint: Checkpoin
 };
 
 interface Reader {
-  /** Returns the next event of the current page. */
   take(): EventBytes | undefined;
-  /** Returns the first event of the next page; undefined at the end of the log. */
   takeNext(): Promise<EventBytes | undefined>;
   close(): Promise<void>;
 }
 
-/** Reads event by event, and awaits only between pages: an await for each event would be slow. */
+/** An await for each event would be slow. */
 const createReader = ({ log }: VerifyOptions, after: Position): Reader => {
   const pages = pagesOf(log, after);
   let page: readonly EventBytes[] = [];

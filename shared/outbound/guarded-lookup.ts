@@ -12,9 +12,8 @@ const systemResolve: ResolveName = (name, onAnswer) =>
   lookup(name, { all: true, verbatim: true }, (error, addresses) => onAnswer(error, addresses));
 
 /**
- * A DNS lookup that checks the addresses which the connection then uses. So a name cannot pass the check with a
- * public address and resolve to a private one afterwards. One private address is enough to refuse the name. Node does
- * not call it for hosts that are IP addresses: `urlProblem` checks those.
+ * A name cannot pass with a public address and resolve to a private one afterwards. Node does not call it for
+ * IP addresses: `urlProblem` checks those.
  */
 export const guardedLookup =
   ({ allowLoopback }: OutboundPolicy, resolve: ResolveName = systemResolve): LookupFunction =>

@@ -1,8 +1,4 @@
-/**
- * - `refused`: the service must not connect to this address; nothing was sent
- * - `unreachable`: no answer. The reason is not shown, so that a caller cannot explore our network
- * - `bad-answer`: the answer is too long, a redirect, or invalid
- */
+/** `unreachable` hides the reason, so that a caller cannot explore our network. */
 export type OutboundFailure = 'refused' | 'unreachable' | 'bad-answer';
 
 const messages: Readonly<Record<OutboundFailure, string>> = {
@@ -11,7 +7,7 @@ const messages: Readonly<Record<OutboundFailure, string>> = {
   'bad-answer': 'The answer was too long, led elsewhere or could not be read.',
 };
 
-/** A request to an external server failed. The message may be shown to the user who entered the address. */
+/** The message may be shown to the user who entered the address. */
 export class OutboundError extends Error {
   override readonly name = 'OutboundError';
   readonly failure: OutboundFailure;

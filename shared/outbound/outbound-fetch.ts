@@ -7,7 +7,6 @@ import { timeoutSignal } from '../async/timeout.ts';
 import { urlProblem, type OutboundPolicy } from './outbound-url.ts';
 
 export interface OutboundFetchOptions extends OutboundPolicy {
-  /** Limit for one request, until the last byte of its answer. */
   readonly timeoutMs: number;
   readonly bytesMax: number;
   readonly resolve?: ResolveName;
@@ -15,12 +14,7 @@ export interface OutboundFetchOptions extends OutboundPolicy {
 
 export type OutboundFetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
-/**
- * A `fetch` for addresses that users enter: public hosts over https only, checked by their text and again by the
- * connected address. No redirects, which could receive our credentials; bounded in time and bytes. Each request has
- * its own connection (`createOutboundLines` shares connections).
- * @throws OutboundError; the reason of `init.signal` if the caller aborts
- */
+/** No redirects, which could receive our credentials. @throws OutboundError; the reason of `init.signal` */
 export const createOutboundFetch =
   (options: OutboundFetchOptions): OutboundFetch =>
   async (url, init) => {
@@ -43,10 +37,7 @@ export interface OutboundLine {
 
 export type OpenOutboundLine = () => OutboundLine;
 
-/**
- * Like `createOutboundFetch`, but the requests of one line share connections. If the server closes a connection
- * before it answers, the request is sent once more on another: requests over a line must be safe to repeat.
- */
+/** Requests share connections and must be safe to repeat: one is sent again if the server hangs up. */
 export const createOutboundLines =
   (options: OutboundFetchOptions): OpenOutboundLine =>
   () => {
@@ -54,7 +45,7 @@ export const createOutboundLines =
     return {
       fetch: async (url, init) => {
         const send = (): Promise<Dispatcher.ResponseData> => ask(url, init, options, agent);
-        // Undici frees a connection one event-loop iteration after its answer; until then it would open another.
+        // Undici frees a connection one event-loop iteration after its answer; else it would open another.
         await nextTurn();
         try {
           const answer = await send().catch((error: unknown) => {
@@ -70,7 +61,6 @@ export const createOutboundLines =
     };
   };
 
-/** @param pipelining 0: a connection serves one request; 1: several, one after the other */
 const agentOf = (options: OutboundFetchOptions, pipelining: 0 | 1): Agent =>
   new Agent({
     pipelining,
@@ -135,14 +125,13 @@ const piecesOf = async function* (body: Dispatcher.ResponseData['body']): AsyncG
   }
 };
 
-/** The server closed the connection, perhaps before it read the request. */
 const isClosed = (error: unknown): boolean =>
   error instanceof Error &&
   'code' in error &&
   ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes(String(error.code)) &&
   !isBad(error);
 
-/** Too long, or an unexpected upgrade, which undici identifies only by its message. */
+/** Undici identifies an unexpected upgrade only by its message. */
 const isBad = (error: unknown): boolean =>
   error instanceof errors.ResponseExceededMaxSizeError ||
   (error instanceof errors.SocketError && error.message === 'bad upgrade');

@@ -8,16 +8,12 @@ export interface OutboundPolicy {
   readonly loopbackSetting?: string | undefined;
 }
 
-/** Names that are never public. A name with a single label only exists inside a private network. */
+/** A name with a single label only exists inside a private network. */
 const INTERNAL_NAME = /^[^.]+$|(?:^|\.)(?:localhost|local|internal|intranet|lan|home|corp|arpa|onion)$/;
 
 const NOT_HTTPS = 'must be a URL starting with https://';
 
-/**
- * Checks the text of a URL that the service should connect to. The addresses of its host name are checked when the
- * connection is made (`guardedLookup`), because they can change until then.
- * @returns the problem, undefined if there is none
- */
+/** Only the text: addresses can change until the connection is made (`guardedLookup`). */
 export const urlProblem = (text: string, policy: OutboundPolicy): UrlProblem | undefined => {
   const problem = problemOf(text, policy.allowLoopback);
   const wouldDo = problem !== undefined && problemOf(text, true) === undefined;
@@ -38,7 +34,6 @@ const problemOf = (text: string, allowLoopback: boolean): UrlProblem | undefined
   return isPublic ? undefined : 'must name a host on the public internet';
 };
 
-/** As it is looked up: without brackets and trailing dot. */
 const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
 
 const isLoopback = (host: string): boolean =>
@@ -47,9 +42,7 @@ const isLoopback = (host: string): boolean =>
 /** The public part of IPv6. Everything else, e.g. `::127.0.0.1`, has another use. */
 const GLOBAL_IPV6 = ipaddr.parseCIDR('2000::/3');
 
-/**
- * True for public addresses. IPv4 inside IPv6 is checked as IPv4; addresses of gateways (NAT64, 6to4) are not public.
- */
+/** IPv4 inside IPv6 is checked as IPv4; addresses of gateways (NAT64, 6to4) are not public. */
 export const isPublicAddress = (text: string): boolean => {
   if (!ipaddr.isValid(text)) return false;
   const address = ipaddr.process(text);
@@ -59,8 +52,5 @@ export const isPublicAddress = (text: string): boolean => {
 export const isLoopbackAddress = (address: string): boolean =>
   ipaddr.isValid(address) && ipaddr.process(address).range() === 'loopback';
 
-/**
- * True for a complete http or https URL. The URL parser alone accepts more: it reads `https:example.com` as
- * `https://example.com`, which other programs treat as a relative address.
- */
+/** The URL parser also accepts `https:example.com`, which other programs treat as a relative address. */
 export const isHttpUrl = (text: string): boolean => /^https?:\/\/[^/\\]/i.test(text) && URL.canParse(text);

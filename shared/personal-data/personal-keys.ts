@@ -9,33 +9,23 @@ import { createSecretStore, purposeOf } from '../secrets/secret-store.ts';
 import { nodeOf, punctured, SEED_BYTES, type KeyTree, type Node } from './key-tree.ts';
 import type { KeySet } from './sealed-items.ts';
 
-/**
- * The keys that encrypt personal data in the log. They are stored encrypted among the secrets (`owner_kind`
- * `personal-keys`) and listed in the table `personal_keys`. They cannot be rebuilt: without them the data is lost.
- */
+/** Encrypt personal data in the log. They cannot be rebuilt. */
 export interface PersonalKeys {
-  /** Returns the account's current keys, and creates them if needed. @throws EventStoreUnavailableError */
+  /** Creates the keys if needed. @throws EventStoreUnavailableError */
   current(customerId: number): Promise<KeySet>;
-  /**
-   * @returns the keys with this id; undefined if the account's keys were deleted
-   * @throws MissingKeysError when the keys are missing but were never deleted; EventStoreUnavailableError
-   */
+  /** Undefined if the account's keys were deleted. @throws MissingKeysError, EventStoreUnavailableError */
   of(customerId: number, id: string): Promise<KeySet | undefined>;
-  /**
-   * Deletes the keys of single items. Other processes may use cached keys for another `PERSONAL_KEYS_KNOWN_MS`.
-   * @param places keyed by the id of the key set
-   */
+  /** Other processes may use cached keys for another `PERSONAL_KEYS_KNOWN_MS`. */
   puncture(customerId: number, places: ReadonlyMap<string, readonly string[]>): Promise<void>;
-  /** Deletes all keys of the account. Later data gets new keys. @returns the number of deleted key sets */
+  /** Later data gets new keys. @returns the number of deleted key sets */
   forget(customerId: number): Promise<number>;
 }
 
-/** The keys are missing but were never deleted: the database is older than the log, or belongs to another log. */
+/** Never deleted, but missing: the database is older than the log, or belongs to another log. */
 export class MissingKeysError extends Error {
   override readonly name = 'MissingKeysError';
 }
 
-/** How long, in ms, a process uses cached keys. */
 export const PERSONAL_KEYS_KNOWN_MS = 2_000;
 const ACCOUNTS_MAX = 1_000;
 const OWNER_KIND = 'personal-keys';
@@ -49,7 +39,6 @@ interface Account {
   readonly sets: ReadonlyMap<string, CachedKeySet>;
 }
 
-/** @param ask loads the installation's keys, which encrypt the personal keys */
 export const createPersonalKeys = (pool: Pool, ask: () => Promise<KeyRing>): PersonalKeys => {
   const ring = loadOnce(ask);
   const accounts = new Map<number, Promise<Account>>();
@@ -63,7 +52,7 @@ export const createPersonalKeys = (pool: Pool, ask: () => Promise<KeyRing>): Per
     ) {
       return before;
     }
-    // Cached from the time of the request, not of the answer, so that no key is used for longer than promised.
+    // From the time of the request, so that no key is used for longer than promised.
     fresh.set(customerId, performance.now());
     const reading = (before ?? Promise.resolve(undefined))
       .catch(() => undefined)
@@ -118,7 +107,6 @@ export const createPersonalKeys = (pool: Pool, ask: () => Promise<KeyRing>): Per
   };
 };
 
-/** @returns the ids of the key sets that events may need and that this database can serve, of all accounts */
 export const storedKeySets = async (pool: Pick<Pool, 'query'>): Promise<ReadonlySet<string>> => {
   const { rows } = await pool.query<{ id: string }>(
     `select p.id from personal_keys p where p.forgotten_at is null and exists (select from secrets s
@@ -162,7 +150,6 @@ const readAccount = (
     return { sets };
   });
 
-/** Stored form: the key of the whole, or the seeds of one path. */
 interface KeptText {
   readonly whole?: string;
   readonly path?: string;
@@ -213,7 +200,7 @@ const keepNodes = async (
   }
 };
 
-/** Two processes may create keys at the same time. The account then has two key sets, and both stay valid. */
+/** Two processes may create keys at the same time: both key sets stay valid. */
 const createKeys = (pool: Pool, ring: () => Promise<KeyRing>, customerId: number): Promise<void> =>
   inTransaction(pool, async (client) => {
     const id = randomUUID();

@@ -19,18 +19,17 @@ const TAG_BYTES = 16;
 const IV_BYTES = 16;
 const LENGTH_BYTES = 4;
 const options = { authTagLength: TAG_BYTES };
-/** Number of hexadecimal digits of an event's place in the tree, and of an item's place below it. */
 const EVENT_DIGITS = 10;
 const ITEM_DIGITS = 4;
 
 const placeOfEvent = (eventId: string): string =>
   createHash('sha256').update(eventId).digest('hex').slice(0, EVENT_DIGITS);
 
-/** The place of an item's key in the tree. @param item index from 0 to 65,535 */
+/** @param item index from 0 to 65,535 */
 export const placeOfItem = (eventId: string, item: number): string =>
   `${placeOfEvent(eventId)}${item.toString(16).padStart(ITEM_DIGITS, '0')}`;
 
-/** Derives the keys of an event's items. Caches nodes: 16 consecutive keys cost little more than one. */
+/** Caches nodes: 16 consecutive keys cost little more than one. */
 const itemKeys = (tree: KeyTree, eventId: string): ((item: number) => Buffer | undefined) => {
   const event = placeOfEvent(eventId);
   const base = seedAt(tree, event);
@@ -50,11 +49,7 @@ const itemKeys = (tree: KeyTree, eventId: string): ((item: number) => Buffer | u
   return (item) => seedIn(`${event}${item.toString(16).padStart(ITEM_DIGITS, '0')}`);
 };
 
-/**
- * Encrypts each text with its own key, and all of them together with the account's key.
- * @param eventId binds the result to this event: it cannot be decrypted for another event
- * @returns base64
- */
+/** Base64. Each text with its own key, all together with the account's; decrypts only for this event. */
 export const sealItems = ({ whole, tree }: KeySet, eventId: string, texts: readonly string[]): string => {
   const keyOf = itemKeys(tree, eventId);
   const iv = randomBytes(IV_BYTES);
@@ -74,10 +69,7 @@ export const sealItems = ({ whole, tree }: KeySet, eventId: string, texts: reado
   return Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64');
 };
 
-/**
- * Decrypts the texts. A text is undefined if its key was deleted.
- * @throws BrokenSealError
- */
+/** A text is undefined if its key was deleted. @throws BrokenSealError */
 export const openItems = (
   { whole, tree }: KeySet,
   eventId: string,

@@ -11,7 +11,6 @@ import { BrokenSealError, openItems, sealItems } from './sealed-items.ts';
 
 type Part = readonly [string, ...(readonly unknown[])];
 
-/** Splits the personal parts from an event's data and joins them again. The domain defines it for each event type. */
 interface PartsOfType {
   readonly category: string;
   readonly sealedFrom: number;
@@ -30,16 +29,12 @@ interface SealedParts {
   readonly items: string;
 }
 
-/** @returns the id of the keys and the encrypted parts; undefined if no part of the event is encrypted */
 export const sealedOf = ({ data }: Pick<NewEvent, 'data'>): SealedParts | undefined => {
   const sealed = data['sealed'];
   return typeof sealed === 'object' && sealed !== null ? (sealed as unknown as SealedParts) : undefined;
 };
 
-/**
- * Decrypts the personal parts of an event, in their order. A part is undefined if its key was deleted.
- * @throws EventStoreUnavailableError, MissingKeysError, BrokenSealError
- */
+/** A part is undefined if its key was deleted. @throws as `PersonalKeys.of`, and BrokenSealError */
 export const openParts = async (
   keys: Pick<PersonalKeys, 'of'>,
   event: RecordedEvent,
@@ -89,10 +84,7 @@ const ofType = (parts: PartsByType, { type }: Pick<NewEvent, 'type'>): PartsOfTy
 /** Upper bound for encrypted size per plain size: base64 and lengths. */
 const GROWTH = 1.5;
 
-/**
- * Encrypts personal data on append and decrypts it on read, without the deleted parts. Events of other types pass
- * unchanged. Every part of the service except operator tools uses the log through this store.
- */
+/** Encrypts personal data on append, decrypts it on read. Only operator tools use the log without it. */
 export const createSealedStore = (store: EventStore, keys: PersonalKeys, parts: PartsByType): EventStore => {
   const opened = new Set(
     Object.values(parts).flatMap(({ category, isOpened }) => (isOpened ? [category] : [])),

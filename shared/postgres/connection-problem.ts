@@ -1,17 +1,17 @@
 import { Client, DatabaseError } from 'pg';
 import { isPostgresUnavailable } from './postgres-unavailable.ts';
 
-/** Postgres cannot be reached now. A later attempt may succeed. The message has the address, without the password. */
+/** A later attempt may succeed. */
 export class UnreachableDatabaseError extends Error {
   override readonly name = 'UnreachableDatabaseError';
 }
 
-/** Postgres refuses the user, the password or the database of the address: a retry would fail, too. */
+/** Postgres refuses the user, the password or the database: a retry would fail, too. */
 export class RefusedLoginError extends Error {
   override readonly name = 'RefusedLoginError';
 }
 
-/** Explains why no connection to the address was made; any other error is returned as it is. */
+/** Returns any other error as it is. */
 export const connectionProblem = (error: unknown, connectionString: string): unknown => {
   const { database = '', user = '' } = new Client({ connectionString });
   const postgres = `Postgres at ${databaseAddress(connectionString)}`;
@@ -30,7 +30,7 @@ export const connectionProblem = (error: unknown, connectionString: string): unk
   });
 };
 
-/** `host:port/database`: never the user or the password. */
+/** Never the user or the password. */
 export const databaseAddress = (connectionString: string): string => {
   const { host, port, database = '' } = new Client({ connectionString });
   return `${host.includes(':') ? `[${host}]` : host}:${port}/${database}`;
@@ -48,7 +48,6 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 const reasonOf = (error: unknown): string => {
-  // A host with several addresses was tried at each.
   if (error instanceof AggregateError) return reasonOf(error.errors[0]);
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (/timeout/i.test(messageOf(error))) return 'no answer';

@@ -1,29 +1,21 @@
 import { Client } from 'pg';
 import { advisoryLocks } from './advisory-locks.ts';
 
-/** How row policies bind requests: requests use `REQUEST_ROLE`, or the policies are forced on the owner. */
+/** Requests use `REQUEST_ROLE`, or the row policies are forced on the owner. */
 export type TenantIsolation = 'role' | 'forced';
 
-/**
- * The role of requests. It owns nothing, cannot log in, and cannot bypass policies. Roles belong to the server, so
- * installations in several databases share it; privileges belong to each database.
- */
+/** Owns nothing, cannot log in or bypass policies. Roles belong to the server, not to a database. */
 export const REQUEST_ROLE = 'exchange_requests';
 
-/** What the role of requests may do. */
 export interface RequestRights {
-  /** Tables of which the role may read every column. */
   readonly readable: readonly string[];
-  /** A column that the role may update. Grants without this right are repeated. */
   readonly updatable: { readonly table: string; readonly column: string };
-  /** SQL that grants all rights to a role. Safe to repeat. */
   grants(role: string): string;
 }
 
-/** Set by the service's own connections, because forced policies also bind the owner. */
+/** For the service's own connections, because forced policies also bind the owner. */
 export const SYSTEM_ACCESS = 'app.access=system';
 
-/** SQL of the tables with row security: those that the migrations made for tenants. */
 const TENANT_TABLES = `select oid, oid::regclass::text as name from pg_class
   where relrowsecurity and relkind = 'r' and relnamespace = 'public'::regnamespace`;
 
@@ -34,10 +26,7 @@ const force = (table: string): string => `
 
 const unforce = (table: string): string => `alter table ${table} no force row level security;`;
 
-/**
- * Makes the row policies of the migrations bind requests. Creates `REQUEST_ROLE` if the connection may. If the role
- * cannot be used or created (no CREATEROLE), forces the policies on the owner. Idempotent and safe on several nodes.
- */
+/** Without the right to use or create `REQUEST_ROLE`, forces the row policies on the owner. Idempotent. */
 export const isolateTenants = async (
   connectionString: string,
   rights: RequestRights,
@@ -65,7 +54,6 @@ export const isolateTenants = async (
   }
 };
 
-/** Reads the current isolation, so that a restart changes nothing. */
 const current = async (
   client: Client,
   { readable, updatable }: RequestRights,
@@ -100,7 +88,7 @@ const canUseRole = async (client: Client): Promise<boolean> => {
   );
 };
 
-/** For the embedded Postgres: creates the role as superuser, because the ordinary role has no CREATEROLE. */
+/** For the embedded Postgres, as superuser: the ordinary role has no CREATEROLE. */
 export const provideRequestRole = async ({
   adminUrl,
   url,
@@ -127,7 +115,7 @@ export const provideRequestRole = async ({
 const isRefused = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === '42501';
 
-/** Roles belong to the server: a process of another database may create the same role at the same time. */
+/** A process of another database may create the same role at the same time. */
 const makeRole = async (client: Client, exists: boolean, member = 'current_user'): Promise<void> => {
   if (!exists) {
     await client.query(`do $$ begin

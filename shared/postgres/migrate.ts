@@ -5,25 +5,20 @@ import { connectionProblem } from './connection-problem.ts';
 import { SYSTEM_ACCESS } from './isolate-tenants.ts';
 
 export interface Migration {
-  /** Unique. Never rename it. */
+  /** Never rename it. */
   readonly name: string;
   up(knex: Knex): Promise<void>;
 }
 
-/** An incompatible version made the schema. The message names the operator's options. */
 export class ForeignSchemaError extends Error {
   override readonly name = 'ForeignSchemaError';
 }
 
 const CONNECT_MS_MAX = 5_000;
-/** Longest wait, in ms, for another node's migration. After that the call fails. */
 const WAIT_MS_MAX = 60_000;
 
 /**
- * Applies all pending migrations. Safe if several nodes start at once, or if one was killed during a migration: an
- * advisory lock serialises them, and Postgres releases it with the connection.
- * @returns the names of the applied migrations
- * @throws UnreachableDatabaseError, RefusedLoginError; ForeignSchemaError if an incompatible version made the schema
+ * Several nodes may call it at once. @throws UnreachableDatabaseError, RefusedLoginError, ForeignSchemaError
  */
 export const migrate = async (
   connectionString: string,
@@ -50,7 +45,6 @@ export const migrate = async (
   }
 };
 
-/** A schema without this version's first migration cannot be migrated. */
 const refuseOtherSchema = (done: ReadonlySet<string>, [first]: readonly Migration[]): void => {
   if (done.size === 0 || first === undefined || done.has(first.name)) return;
   throw new ForeignSchemaError(
@@ -59,7 +53,6 @@ const refuseOtherSchema = (done: ReadonlySet<string>, [first]: readonly Migratio
   );
 };
 
-/** @returns the names of the migrations that `migrate` would apply */
 export const pendingMigrations = async (
   pool: Pick<Pool, 'query'>,
   migrations: readonly Migration[],
@@ -77,10 +70,7 @@ const namesDone = async (client: Pick<Pool, 'query'>): Promise<ReadonlySet<strin
   return new Set(done.rows.map((row) => row.name));
 };
 
-/**
- * Loads knex only when a migration is pending.
- * @param isFirst the database is empty and unused, so one transaction for all migrations blocks no client
- */
+// `isFirst`: the database is unused, so one transaction for all migrations blocks no client.
 const runPending = async (
   connectionString: string,
   migrations: readonly Migration[],

@@ -1,13 +1,13 @@
 import type { Pool } from 'pg';
 import type { Purgeable } from '../async/purge-regularly.ts';
 
-/** How many days a table keeps a row, counted from the time in `column`, which must be indexed. */
+/** `column` must be indexed. */
 export interface Retention {
   readonly column: string;
   readonly days: number;
 }
 
-/** Deletes rows that are older than their retention. @param table must not be partitioned */
+/** The table must not be partitioned. */
 export const oldRows = (
   pool: Pick<Pool, 'query'>,
   table: string,

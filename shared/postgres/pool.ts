@@ -2,20 +2,18 @@ import { Pool, type ClientConfig, type PoolClient } from 'pg';
 import type { Logger } from 'pino';
 import { SYSTEM_ACCESS } from './isolate-tenants.ts';
 
-/** Limits for Postgres calls. The server's limit is shorter, so that a slow statement has a definite outcome. */
+/** The server's limit is shorter, so that a slow statement has a definite outcome. */
 export interface PostgresTimeouts {
-  /** Server side, in ms: the statement is cancelled and rolled back after this time. */
   readonly statementMs: number;
-  /** Client side, in ms: after this time the outcome is unknown. Must be larger than `statementMs`. */
+  /** In the client: then the outcome is unknown. Larger than `statementMs`. */
   readonly queryMs: number;
-  /** Time to open a connection, in ms, including the wait for a free one. */
   readonly connectMs: number;
 }
 
 /** A request must be answered within 3 s even if Postgres stalls. */
 export const requestTimeouts: PostgresTimeouts = { statementMs: 2_000, queryMs: 2_500, connectMs: 2_000 };
 
-/** For work outside requests: finishing late is better than stopping halfway. */
+/** Outside requests: finishing late is better than stopping halfway. */
 export const longTimeouts: PostgresTimeouts = {
   statementMs: 20_000,
   queryMs: 25_000,
@@ -24,27 +22,21 @@ export const longTimeouts: PostgresTimeouts = {
 
 export interface PoolOptions {
   readonly connectionString: string;
-  /** Shown in `pg_stat_activity`. */
   readonly applicationName: string;
   readonly max: number;
   readonly timeouts?: PostgresTimeouts;
-  /** Commits do not wait for the disk. A crash can lose the last commits, but never tears or reorders them. */
+  /** A crash can lose the last commits, but never tears or reorders them. */
   readonly asyncCommit?: boolean;
   /** Uses generic plans. Only for statements that probe one index. */
   readonly planOnce?: boolean;
   /** Not for requests: sees the rows of all accounts even if policies are forced on the owner. */
   readonly system?: boolean;
-  /** Schema for names without a schema. Default: the database's. */
   readonly searchPath?: string;
-  /** Prepares a new connection. If this fails, the connection is not used. */
   readonly verify?: (client: PoolClient) => Promise<void>;
 }
 
-/**
- * All statements of this service are a few index probes. A prepared statement keeps its plan. If it was planned while
- * the table was empty, it scans, sorts or hashes whole tables later. (Measured: a list of 50 of 16,000 rows,
- * 295/s instead of thousands.) Therefore the other plan types are disabled.
- */
+// A prepared statement keeps the plan of an empty table, and then scans whole tables (measured: a list of 50
+// of 16,000 rows, 295/s instead of thousands). All statements here are index probes.
 const indexPlansOnly = [
   'jit=off',
   'enable_seqscan=off',
@@ -53,14 +45,10 @@ const indexPlansOnly = [
   'enable_mergejoin=off',
 ] as const;
 
-/**
- * For statements that probe one index: the plan does not depend on the values, so each connection plans once.
- * Otherwise Postgres may plan at each execution, which costs more than the execution (measured: key lookup, 0.14
- * instead of 0.30 ms). Not for lists: their first plan may be made for an empty table.
- */
+/** With planning, a key lookup takes 0.30 instead of 0.14 ms. Not for lists: a first plan may scan. */
 const PLAN_ONCE = 'plan_cache_mode=force_generic_plan';
 
-/** Returns the settings of one connection, also for connections outside a pool (append partitions, `LISTEN`). */
+/** Also for connections outside a pool. */
 export const connectionConfig = (options: Omit<PoolOptions, 'max' | 'verify'>): ClientConfig => {
   const { statementMs, queryMs, connectMs } = options.timeouts ?? requestTimeouts;
   return {
@@ -84,7 +72,6 @@ export const connectionConfig = (options: Omit<PoolOptions, 'max' | 'verify'>): 
   };
 };
 
-/** Creates a pool that survives broken connections. */
 export const createPool = (options: PoolOptions, log: Logger): Pool => {
   const { verify } = options;
   const pool = new Pool({
@@ -99,7 +86,6 @@ export const createPool = (options: PoolOptions, log: Logger): Pool => {
   return pool;
 };
 
-/** Runs `work` in a transaction: commits when it resolves, rolls back when it throws. Discards a broken connection. */
 export const inTransaction = async <T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> => {
   const client = await pool.connect();
   let broken: Error | undefined;

@@ -1,18 +1,14 @@
 import { DatabaseError } from 'pg';
 
-/**
- * SQLSTATE classes caused by the server's state, not by the statement: connection, resources, operator intervention
- * (shutdown, cancel by timeout), system error; and lock timeout.
- */
+/** Caused by the server's state: connection, resources, shutdown, timeout, system error; and lock timeout. */
 const SERVER_STATE = /^(08|53|57|58|55P03)/;
 
-/** Errors of sockets, and of `pg` itself, which have no code. */
 const SOCKET_CODE =
   /^(ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|ENOENT|EACCES|EMFILE)/;
 const PG_MESSAGE =
   /connection terminated|connection ended|timeout exceeded when trying to connect|read timeout|client was closed|pool after calling end|not queryable/i;
 
-/** Returns true if Postgres was unreachable or did not answer in time. The statement may have been executed. */
+/** The statement may have been executed. */
 export const isPostgresUnavailable = (error: unknown): boolean => {
   if (error instanceof DatabaseError) return SERVER_STATE.test(error.code ?? '');
   if (error instanceof AggregateError) return error.errors.some(isPostgresUnavailable);

@@ -1,9 +1,8 @@
 import type { Pool } from 'pg';
 
-/** `application_name` of a connection that each process of the service holds while it runs. */
+/** Each process of the service holds a connection with this `application_name`. */
 export const SERVICE_CONNECTION = 'exchange-projector';
 
-/** Counts the service's processes that are connected to this database, in all roles. */
 export const countServices = async (pool: Pick<Pool, 'query'>): Promise<number> => {
   const { rows } = await pool.query<{ services: number }>(
     `select count(*)::int as services from pg_stat_activity

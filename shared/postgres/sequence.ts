@@ -1,27 +1,16 @@
 import type { Pool } from 'pg';
 import { coalesce } from '../async/coalesce.ts';
 
-/** Ids fetched for each waiting caller of a batch, so that most later calls need no query. */
 const AHEAD = 8;
 
 export interface IdSequence {
-  /** Returns an id that no process has returned before. */
   readonly next: () => Promise<number>;
-  /**
-   * Skips this id and all ids in the table. Needed after the database was restored to an earlier time, when these ids
-   * had not been issued yet.
-   */
+  /** Also skips all ids in the table: after a restore to an earlier time, the sequence would repeat them. */
   readonly skipBeyond: (id: number) => Promise<void>;
 }
 
-/**
- * Returns ids from a Postgres sequence. Concurrent calls share one query, which also prefetches ids. A single call
- * takes one id and leaves no gap. Ids can be lost (crash, rejected command) but never repeat. Several processes
- * prefetch, so a larger id is not always newer.
- * @param table the table whose column `id` contains the ids
- */
+/** Ids can be lost but never repeat. Processes prefetch: a larger id is not always newer. */
 export const idSequence = (pool: Pool, sequence: string, table?: string): IdSequence => {
-  /** Descending. At most `AHEAD - 1` times the largest batch. */
   let spare: number[] = [];
   const ask = async (keys: readonly undefined[]): Promise<readonly number[]> => {
     const count = keys.length > 1 ? AHEAD * keys.length : 1;

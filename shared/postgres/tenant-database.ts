@@ -4,20 +4,19 @@ import { REQUEST_ROLE, type TenantIsolation } from './isolate-tenants.ts';
 import { createPool, type PoolOptions } from './pool.ts';
 import { prepareBinding, TenantQuery, type TenantQuestion, type TenantStatement } from './tenant-query.ts';
 
-/** Database access for requests: each query is bound to one account and sees only that account's rows. */
+/** Each query sees only the rows of one account. */
 export interface TenantDatabase {
   query<Row extends QueryResultRow>(
     customerId: number,
     statement: TenantStatement & { readonly values: readonly unknown[] },
   ): Promise<readonly Row[]>;
-  /** Runs the same statement for several accounts in one round trip. */
   queryEach<Row extends QueryResultRow>(
     statement: TenantStatement,
     questions: readonly TenantQuestion[],
   ): Promise<readonly (readonly Row[])[]>;
 }
 
-/** Used by tests that remove the account predicates from statements. */
+/** For tests that remove the account predicates from statements. */
 export type RewriteStatement = (statement: TenantStatement) => TenantStatement;
 
 export const createTenantDatabase = (
@@ -64,7 +63,6 @@ export const createTenantDatabase = (
   };
 };
 
-/** Wraps the database as a pool that is bound to one account. */
 export const boundTo = (database: TenantDatabase, customerId: number) => ({
   query: async (
     statement: TenantStatement & { readonly values: readonly unknown[] },
@@ -73,11 +71,7 @@ export const boundTo = (database: TenantDatabase, customerId: number) => ({
   }),
 });
 
-/**
- * Creates the pool for requests. A connection is used only after `isolation` is applied to it. If that fails, for
- * example without the right to change the role, the request fails instead of reading with the owner's rights.
- * @param isolation undefined until the database is prepared
- */
+/** Requests fail without isolation, instead of reading with the owner's rights. */
 export const createRequestPool = (
   options: PoolOptions,
   isolation: () => TenantIsolation | undefined,

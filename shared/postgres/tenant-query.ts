@@ -5,14 +5,11 @@ export interface TenantQuestion {
   readonly values: readonly unknown[];
 }
 
-/** A prepared statement. Each name has exactly one text. */
+/** Each name has exactly one text. */
 export interface TenantStatement {
   readonly name: string;
   readonly text: string;
-  /**
-   * Uses a generic plan. For statements whose plan is the same for all values, although Postgres estimates the generic
-   * plan as more expensive and so would plan each execution, which takes longer than the execution.
-   */
+  /** Postgres would plan each execution, though the plan is the same for all values. */
   readonly planOnce?: boolean;
 }
 
@@ -23,7 +20,7 @@ export const prepareBinding = `prepare bind_account (text) as select ${bindAccou
 prepare bind_account_plan_once (text) as
   select ${bindAccount}, set_config('plan_cache_mode', 'force_generic_plan', true)`;
 
-/** Internals of `Query` and its connection that the types omit (pg 8.23, lib/query.js). */
+/** Internals that the types omit (pg 8.23, lib/query.js). */
 interface Wire {
   readonly parsedStatements: Record<string, string>;
   readonly submittedNamedStatements: Record<string, string>;
@@ -40,15 +37,12 @@ interface QueryHandlers {
 const base = Query.prototype as unknown as QueryHandlers;
 
 /**
- * Runs a statement for one or several accounts in one round trip, each in the context of its account. All messages
- * between two `Sync` messages are one transaction. Therefore the local settings (account and plan mode) apply to the
- * query that follows, are replaced for the next account, and end with the transaction, also after an error. Separate
- * `begin`, `set local`, `select` and `commit` statements would need four times the messages.
+ * All messages between two `Sync` messages are one transaction: the local settings (account, plan mode) apply
+ * to the query that follows, are replaced for the next account, and end also after an error.
  */
 export class TenantQuery<Row extends QueryResultRow> extends Query<Row> {
   readonly #statement: TenantStatement;
   readonly #questions: readonly TenantQuestion[];
-  /** True while the next result belongs to a binding, false while it belongs to a query. */
   #isBinding = true;
 
   constructor(
@@ -89,7 +83,7 @@ export class TenantQuery<Row extends QueryResultRow> extends Query<Row> {
   }
 }
 
-/** Numbers and booleans become text. Buffers, also those of `binary-array.ts`, stay binary. */
+/** Buffers, also those of `binary-array.ts`, stay binary. */
 const asParameter = (value: unknown): string | Buffer | null => {
   if (value === null || value === undefined) return null;
   if (Buffer.isBuffer(value)) return value;

@@ -13,34 +13,23 @@ export interface JobQueueOptions {
   readonly metrics: JobMetrics;
 }
 
-/**
- * The jobs of a killed worker run again after its lock and two checks for stalled jobs: within 10 s. With BullMQ's
- * defaults that takes a minute, and at the second stall BullMQ fails the job (maxStalledCount 1) without calling our code.
- */
+// With BullMQ's defaults, jobs of a killed worker wait a minute, and the second stall fails them.
 const LOCK_MS = 5_000;
 const STALLED_EVERY_MS = 2_000;
-/** Workers that one job may take along. */
 const STALLED_MAX = 3;
 
-/** Runs of one job, for what fails on our side. */
 const ATTEMPTS_MAX = 3;
 const BACKOFF = { type: 'exponential', delay: 1_000, jitter: 0.5 } as const;
 
-/** Bound of one call to the queue. */
 const CALL_MS_MAX = 5_000;
-/** Bound of a count: its callers are probes and scrapes, which ask for more than this. */
 const COUNT_MS_MAX = 500;
 
-/** Where a job that is over can be in; any other state means that it is yet to be run, or runs. */
 const over = new Set(['completed', 'failed', 'unknown']);
 
 type AnyQueue = Queue<JsonObject, void, string, JsonObject, void, string, IQueueBackend, unknown>;
 type AnyWorker = Worker<JsonObject, void, string, IQueueBackend, JobProgress, unknown>;
 
-/**
- * Opens a queue on BullMQ.
- * @throws Error if its store is unavailable; the caller must open it again, because BullMQ never retries a failed start
- */
+/** BullMQ never retries a failed start. @throws Error if its store is unavailable */
 export const openBullmqQueue = async (options: JobQueueOptions): Promise<JobQueue> => {
   const { name, backend, log } = options;
   const queue: AnyQueue = new Queue(name, settingsOf(backend, 'add'), backend.factory);
@@ -68,10 +57,8 @@ const settingsOf = ({ connect, prefix }: JobBackend, to: 'add' | 'work') => ({
   ...(prefix === undefined ? {} : { prefix }),
 });
 
-/**
- * Nothing is kept of a job that is over: adding its id again would silently do nothing, and keeping some by their
- * number costs more than half of the speed on Postgres. What was given up is in the log of the process.
- */
+// Adding the id of a kept job would silently do nothing, and keeping some costs more than half of the speed
+// on Postgres.
 const enqueue = async (queue: AnyQueue, jobs: readonly Job[], bulkMin: number): Promise<void> => {
   for (const { id } of jobs) {
     if (!isJobId(id)) throw new RangeError(`${JSON.stringify(id)} cannot be the id of a job`);
@@ -130,7 +117,7 @@ const process = async (
   return { stop: (graceMs) => stop(worker, graceMs) };
 };
 
-/** A worker's function with a third parameter is given a signal. */
+/** BullMQ passes a signal only to a function with a third parameter. */
 const run = async (
   handle: HandleJob,
   { id = '', data, attemptsMade, opts }: BullJob<JsonObject, void>,
@@ -140,7 +127,7 @@ const run = async (
   await handle({ id, data, attempt, isLastAttempt: attempt >= (opts.attempts ?? 1), signal });
 };
 
-/** Jobs that are handed back say so by failing; a worker that cannot even say it leaves its locks to run out. */
+/** Jobs fail to be run again; a worker that cannot report even that lets its locks expire. */
 const stop = async (worker: AnyWorker, graceMs: number): Promise<void> => {
   const closed = worker.close();
   const isClosed = await timeout(graceMs, closed).then(

@@ -6,7 +6,6 @@ export interface JobMetrics {
   ended(queue: string, outcome: JobOutcome): void;
 }
 
-/** @param waiting jobs that wait now, by queue; queues that do not answer are omitted */
 export const createJobMetrics = (
   registry: Registry,
   waiting: () => Promise<Readonly<Record<string, number>>>,

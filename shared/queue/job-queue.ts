@@ -1,49 +1,40 @@
 import type { JsonObject } from '../event-store/event-store.ts';
 
-/** Work outside of any request. A hint, never the only record of the work. */
+/** A hint, never the only record of the work. */
 export interface Job {
-  /** Unique in its queue; `isJobId` says which texts may be one. */
+  /** Unique in its queue; `isJobId` checks the form. */
   readonly id: string;
-  /** What the handler needs to find its work again. Never a secret: queues keep it in clear text. */
+  /** Never a secret: queues store it in clear text. */
   readonly data: JsonObject;
 }
 
-/** One run of a job. The same job may run again, or in two places at once: handlers must stand that. */
+/** The same job may run again, or twice at the same time: handlers must be idempotent. */
 export interface JobRun extends Job {
-  /** From 1. */
   readonly attempt: number;
-  /** True when nothing follows: what fails now is not tried again. */
   readonly isLastAttempt: boolean;
-  /** Fires when the run is no longer this process's: the process ends, or the queue gave the job to another. */
+  /** The process ends, or the queue gave the job to another worker. */
   readonly signal: AbortSignal;
 }
 
-/** Does a job. What it throws, the queue tries again: `ATTEMPTS_MAX` runs at most, with an exponential back-off. */
+/** After an error the queue runs the job again: `ATTEMPTS_MAX` runs at most, with an exponential back-off. */
 export type HandleJob = (run: JobRun) => Promise<void>;
 
 export interface Processing {
-  /** Takes no new job and waits for those that run, for `graceMs` at most; then hands them back to be run again. */
+  /** Waits for running jobs; after `graceMs` another worker runs them again. */
   stop(graceMs: number): Promise<void>;
 }
 
-/**
- * A named queue of jobs, shared by all processes of an installation. Every call is bounded in time and may fail:
- * a queue is never between a request and its answer.
- */
+/** Every call is bounded in time and may fail: no request may depend on it. */
 export interface JobQueue {
-  /**
-   * Afterwards a job of each id is to be run: the one that was there, or a new one.
-   * @throws RangeError for an id that cannot be one
-   */
+  /** Keeps an existing job. @throws RangeError for an invalid id */
   enqueue(...jobs: readonly Job[]): Promise<void>;
-  /** True if a job with this id runs, waits to run, or waits for its next attempt. */
+  /** Also true while the job waits for its next attempt. */
   hasLiveJob(id: string): Promise<boolean>;
-  /** Jobs that wait to run, without those that wait for their next attempt. */
+  /** Does not count jobs that wait for their next attempt. */
   waiting(): Promise<number>;
-  /** Runs jobs, `concurrency` of them at once. */
   process(handle: HandleJob, concurrency: number): Promise<Processing>;
   close(): Promise<void>;
 }
 
-/** BullMQ takes a text with `:` apart and counts upwards from one of digits alone. */
+/** BullMQ splits a text at `:` and generates ids of digits alone. */
 export const isJobId = (id: string): boolean => /^(?=.*[A-Za-z_-])[\w-]{1,128}$/.test(id);

@@ -13,23 +13,16 @@ import type { Logger } from 'pino';
 import { createPool } from '../postgres/pool.ts';
 import type { JobBackend } from './job-backend.ts';
 
-/** BullMQ's schema: the only one that it uses with a pool that is handed to it. */
+/** The only schema that BullMQ uses with a pool that it did not create. */
 const SCHEMA = 'bullmq';
 
-/**
- * BullMQ adds jobs in bulk through two temporary tables that it creates each time: 3 ms, and 9 ms on a busy server, for
- * any number of jobs. A single job is added in 0.4 ms.
- */
+/** In bulk, BullMQ creates two temporary tables: 3 ms, 9 ms on a busy server. A single job takes 0.4 ms. */
 const BULK_MIN = 8;
 
-/** All queues share one pool and all workers another: each worker listens for jobs on one connection for as long as it runs. */
+/** Each worker listens for jobs on one connection for as long as it runs. */
 const CONNECTIONS_MAX = { add: 2, work: 8 } as const;
 
-/**
- * Opens jobs in Postgres, on separate connections. The pools are ours: BullMQ's pools have no deadlines, and no listener
- * for errors of connections in use, so one such error would end the process.
- * @throws Error when the clock of this machine is not the database's
- */
+/** An error in BullMQ's own pools would end the process. @throws Error when the clocks differ */
 export const openPostgresJobs = async (
   databaseUrl: string,
   log: Logger,
@@ -78,14 +71,11 @@ export const openPostgresJobs = async (
   };
 };
 
-/** Half of the time that a lock of a job lasts. */
 const CLOCK_MS_MAX = 2_500;
 const CLOCK_MS_NOTED = 1_000;
 
-/**
- * BullMQ compares the locks of jobs with the clock of the worker that asks. A worker whose clock is minutes ahead would
- * take the jobs of other workers, and no worker would take over its own jobs when it dies: so it takes none.
- */
+// BullMQ uses the worker's clock: a worker minutes ahead would take the jobs of others, and none would take
+// over its own.
 const refuseOtherTime = async (client: PoolClient, clock: Clock, log: Logger): Promise<void> => {
   const before = clock.now();
   const { rows } = await client.query<{ now: number }>(
@@ -102,7 +92,7 @@ const refuseOtherTime = async (client: PoolClient, clock: Clock, log: Logger): P
   if (offMs > CLOCK_MS_NOTED) log.warn({ aheadMs }, "this machine's clock is not the database's: correct it");
 };
 
-/** Changes nothing where nothing has to change: its migration step locks a table that running workers read. */
+/** BullMQ's migration step locks a table that running workers read. */
 const prepareSchema = async (client: PoolClient): Promise<void> => {
   const version = await assertSchemaCompatibility(client, SCHEMA).catch((error: unknown) => {
     if (error instanceof SchemaMigrationRequiredError) return 0;

@@ -7,10 +7,7 @@ import type { JobBackend } from './job-backend.ts';
 const CONNECT_MS_MAX = 2_000;
 const RECONNECT_MS_MAX = 2_000;
 
-/**
- * Opens jobs in Redis, on separate connections: BullMQ needs connections that retry without limit, unlike requests.
- * @throws Error when Redis does not answer now
- */
+/** @throws Error when Redis does not answer now */
 export const openRedisJobs = async (url: string, keyPrefix: string, log: Logger): Promise<JobBackend> => {
   const evictionPolicy = await policyNow(url);
   if (evictionPolicy !== 'noeviction') {
@@ -23,7 +20,7 @@ export const openRedisJobs = async (url: string, keyPrefix: string, log: Logger)
     kind: 'redis',
     connect: () => ({
       url,
-      // Commands wait for a connection as long as it takes: BullMQ asks for it. Who enqueues has a deadline.
+      // BullMQ requires unlimited retries. Callers of `enqueue` have a deadline.
       maxRetriesPerRequest: null,
       connectTimeout: CONNECT_MS_MAX,
       retryStrategy: (attempt: number) => Math.min(50 * attempt, RECONNECT_MS_MAX),
@@ -36,7 +33,7 @@ export const openRedisJobs = async (url: string, keyPrefix: string, log: Logger)
   };
 };
 
-/** Also finds out whether Redis is there: a queue that was opened without it would wait, not fail. */
+/** A queue that was opened without Redis would wait instead of failing. */
 const policyNow = async (url: string): Promise<string | undefined> => {
   const redis = new Redis(url, {
     lazyConnect: true,

@@ -13,11 +13,9 @@ export interface JobStore {
   readonly redisKeyPrefix: string;
 }
 
-/** One kind of work: its queue, and who does it. */
 export interface JobKind {
   readonly name: string;
   readonly handle: HandleJob;
-  /** Jobs that one process runs at once. */
   readonly concurrency: number;
 }
 
@@ -29,13 +27,10 @@ export interface RunningJobsOptions {
 }
 
 export interface RunningJobs {
-  /** The queue of a kind; undefined until it could be opened. */
+  /** Undefined until it is open. */
   queue(name: string): JobQueue | undefined;
   readiness(): Promise<PartStatus>;
-  /**
-   * Takes no new job and lets running ones end, within bounds; what does not end runs again elsewhere.
-   * @param adding what still adds jobs, for other processes to run: the queues close when it has ended
-   */
+  /** @param adding the queues close after it */
   stop(adding?: Promise<void>): Promise<void>;
 }
 
@@ -49,7 +44,7 @@ const REOPEN = { baseMs: 500, capMs: 5_000 };
 /** Part of the 25 s in which a process must end. */
 const STOP_GRACE_MS = 10_000;
 
-/** Opens the backend that the configuration names. BullMQ takes time and memory, so it is loaded only if there are jobs. */
+/** BullMQ takes time and memory, so it is loaded only if there are jobs. */
 export const openJobBackend = async (
   { databaseUrl, redisUrl, redisKeyPrefix }: JobStore,
   log: Logger,
@@ -58,10 +53,7 @@ export const openJobBackend = async (
     ? (await import('./postgres-jobs.ts')).openPostgresJobs(databaseUrl, log)
     : (await import('./redis-jobs.ts')).openRedisJobs(redisUrl, redisKeyPrefix, log);
 
-/**
- * Runs the jobs of all kinds, until it is stopped. With their store away it goes on trying: jobs are hints, and
- * nothing else of the service depends on them.
- */
+/** Retries: jobs are hints, and nothing else of the service depends on them. */
 export const startJobs = (options: RunningJobsOptions): RunningJobs => {
   const { log, registry } = options;
   const ending = new AbortController();

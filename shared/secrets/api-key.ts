@@ -14,7 +14,6 @@ export interface ApiKey {
 // A slow password hash is not needed: a secret of 256 random bits cannot be guessed.
 const hashOf = (secret: string): Buffer => createHash('sha256').update(secret).digest();
 
-/** Generates a key with a secret of 256 bits. */
 export const generateApiKey = (keyId: string = publicId(randomBytes(32).toString('base64url'))): ApiKey =>
   apiKeyOf(keyId, randomBytes(32).toString('base64url'));
 
@@ -25,7 +24,6 @@ export const apiKeyOf = (keyId: string, secret: string): ApiKey => ({
   secretHash: hashOf(secret),
 });
 
-/** Derives the key id from the command id, so a repeated command issues the same id. */
 export const keyIdOfCommand = (commandId: string): string => publicId(`api-key ${commandId}`);
 
 const publicId = (seed: string): string => {
@@ -34,21 +32,17 @@ const publicId = (seed: string): string => {
   return letters.length >= 16 ? letters.slice(0, 16) : publicId(digest);
 };
 
-/** Encrypts text that only the holder of the same credential can decrypt. */
 export interface Sealer {
-  /** @param purpose the text can be decrypted only for the same purpose, e.g. a command's id */
+  /** The text can be decrypted only for the same purpose, e.g. a command's id. */
   seal(purpose: string, text: string): Buffer;
-  /** @returns undefined if the text was encrypted with another credential or for another purpose */
+  /** Undefined for another credential or purpose. */
   unseal(purpose: string, sealed: Buffer): string | undefined;
 }
 
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
-/**
- * AES-256-GCM with a key derived from a credential. The database stores only the credential's hash, so its contents
- * alone cannot decrypt the text. The credential must contain at least 128 random bits.
- */
+/** AES-256-GCM. Only the credential's hash is stored, so the database alone cannot decrypt. */
 export const sealerOf = (credential: string): Sealer => {
   const keyOf = (purpose: string): Buffer =>
     Buffer.from(hkdfSync('sha256', credential, purpose, 'buyer-exchange sealed answer', 32));
@@ -70,14 +64,12 @@ export const sealerOf = (credential: string): Sealer => {
           decipher.update(sealed.subarray(IV_BYTES + TAG_BYTES), undefined, 'utf8') + decipher.final('utf8')
         );
       } catch {
-        // The tag does not match: another credential or purpose.
         return undefined;
       }
     },
   };
 };
 
-/** @returns the key's id and the hash of its secret; undefined if the text is not an API key */
 export const parseApiKey = (presented: string): { keyId: string; secretHash: Buffer } | undefined => {
   const match = API_KEY.exec(presented);
   if (match?.[1] === undefined || match[2] === undefined) return undefined;

@@ -10,15 +10,12 @@ export interface SecretKey {
   readonly bytes: Buffer;
 }
 
-/** The keys that encrypt secrets. The first key encrypts, every key decrypts. */
+/** The first key encrypts, every key decrypts. */
 export type KeyRing = readonly [SecretKey, ...SecretKey[]];
 
 const KEY = /^([A-Za-z0-9_-]{1,32}):([A-Za-z0-9_-]{43})$/;
 
-/**
- * Parses `id:key` pairs, separated by commas; a key is 32 bytes as base64url.
- * @throws RangeError for any other text; the message does not contain the text
- */
+/** `id:key` pairs; a key is 32 bytes as base64url. @throws RangeError without the text */
 export const parseKeyRing = (text: string): KeyRing => {
   const [first, ...others] = text.split(',').map((pair): SecretKey => {
     const [, id, key] = KEY.exec(pair.trim()) ?? [];
@@ -33,13 +30,11 @@ export const parseKeyRing = (text: string): KeyRing => {
   return [first, ...others];
 };
 
-/** The key ring of the settings; default: the key file in the data folder. */
 export const keyRingOf =
   ({ SECRET_KEYS, DATA_DIR }: { readonly SECRET_KEYS?: KeyRing | undefined; readonly DATA_DIR: string }) =>
   async (): Promise<KeyRing> =>
     SECRET_KEYS ?? keyRingOfFile(DATA_DIR);
 
-/** Loads the keys on first use and caches them. A failed load is retried on the next call. */
 export const loadOnce = (ask: () => Promise<KeyRing>): (() => Promise<KeyRing>) => {
   let ring: Promise<KeyRing> | undefined;
   return () => {
@@ -54,10 +49,7 @@ export const loadOnce = (ask: () => Promise<KeyRing>): (() => Promise<KeyRing>) 
 const FILE_NAME = 'secret-keys.json';
 const KeyFile = z.object({ keys: z.string() });
 
-/**
- * Reads the key file of `dataDir`, and creates it with a random key and mode 0600 if it does not exist. If several
- * processes create it at the same time, all use the key of the first.
- */
+/** If several processes create the file at the same time, all use the key of the first. */
 export const keyRingOfFile = async (dataDir: string): Promise<KeyRing> => {
   const path = join(dataDir, FILE_NAME);
   const known = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {

@@ -4,14 +4,11 @@ import type { KeyRing } from './key-ring.ts';
 import { seal, unseal, UnreadableSecretError } from './seal.ts';
 import { purposeOf } from './secret-store.ts';
 
-/** The result for one page of secrets. */
 export interface ReEncryption {
   readonly seen: number;
-  /** Number of secrets re-encrypted with the first key. */
   readonly done: number;
-  /** Number of secrets that could not be decrypted, keyed by the id of the key that they need. */
   readonly unreadable: Readonly<Record<string, number>>;
-  /** Number of secrets on the page after its update, keyed by the id of their key. */
+  /** Keyed by key id, after the page's update. */
   readonly needed: Readonly<Record<string, number>>;
 }
 
@@ -26,11 +23,8 @@ const ROWS_MAX = 1_000;
 const FIRST = { customerId: 0, id: '00000000-0000-0000-0000-000000000000' };
 
 /**
- * Re-encrypts every secret of an older key with the first key, page by page. A page is written before it is yielded. An
- * interrupted run can be repeated: it skips finished secrets. The service can run meanwhile, if every process has the
- * first key. The update compares the old ciphertext, so a secret that was replaced or deleted since the read stays
- * unchanged. Each query reads one page by primary key, so its duration does not grow with the table.
- * @param rowsMax page size in rows
+ * The service can run meanwhile if every process has the first key: the update compares the old ciphertext,
+ * so a secret that was replaced since the read stays unchanged. An interrupted run can be repeated.
  */
 export async function* reEncryptSecrets(
   pool: Pick<Pool, 'query'>,
@@ -82,7 +76,6 @@ const reEncryptPage = async (
   return { done: rowCount ?? 0, unreadable };
 };
 
-/** Queries the page again: a secret replaced since the first read may use another key. */
 const neededFor = async (
   pool: Pick<Pool, 'query'>,
   after: Pick<SecretRow, 'customerId' | 'id'>,

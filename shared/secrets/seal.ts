@@ -2,12 +2,11 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import type { KeyRing } from './key-ring.ts';
 
 export interface Ciphertext {
-  /** Id of the key that decrypts the bytes. */
   readonly keyId: string;
   readonly bytes: Buffer;
 }
 
-/** The secret cannot be decrypted: its key is not in the ring, the purpose differs, or the bytes were changed. */
+/** Its key is not in the ring, the purpose differs, or the bytes were changed. */
 export class UnreadableSecretError extends Error {
   override readonly name = 'UnreadableSecretError';
 }
@@ -18,10 +17,7 @@ const TAG_BYTES = 16;
 /** Without this length, Node accepts tags of 4 bytes, which can be guessed. */
 const options = { authTagLength: TAG_BYTES };
 
-/**
- * Encrypts a text with the first key.
- * @param purpose e.g. the id of its row; the text can be decrypted only for the same purpose
- */
+/** The text can be decrypted only for the same purpose, e.g. the id of its row. */
 export const seal = ([key]: KeyRing, purpose: string, text: string): Ciphertext => {
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv(CIPHER, key.bytes, nonce, options);

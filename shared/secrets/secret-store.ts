@@ -2,26 +2,20 @@ import type { Pool } from 'pg';
 import { loadOnce, type KeyRing } from './key-ring.ts';
 import { seal, unseal } from './seal.ts';
 
-/** The aggregate that uses a secret. */
+/** A sweep deletes secrets that their owner does not refer to. */
 export interface SecretOwner {
-  /** Category of the aggregate's streams, e.g. `agent`. */
   readonly kind: string;
   readonly id: string;
 }
 
-/** Stores users' secrets encrypted in a separate table. Events contain only the ids of secrets. */
+/** Encrypted in a separate table. Events contain only the ids of secrets. */
 export interface SecretStore {
-  /**
-   * Stores a text, and replaces the previous text of the id.
-   * @param owner the aggregate that refers to the secret; a sweep deletes secrets that their owner does not refer to
-   */
   put(customerId: number, id: string, text: string, owner: SecretOwner): Promise<void>;
-  /** @returns undefined if no secret has this id. @throws UnreadableSecretError */
+  /** @throws UnreadableSecretError */
   get(customerId: number, id: string): Promise<string | undefined>;
   remove(customerId: number, id: string): Promise<void>;
 }
 
-/** @param keys loaded on first use */
 export const createSecretStore = (pool: Pick<Pool, 'query'>, keys: () => Promise<KeyRing>): SecretStore => {
   const keyRing = loadOnce(keys);
   return {
@@ -57,5 +51,5 @@ export const createSecretStore = (pool: Pick<Pool, 'query'>, keys: () => Promise
   };
 };
 
-/** Binds a ciphertext to its row: a copy in another account's row cannot be decrypted. */
+/** A copy in another account's row cannot be decrypted. */
 export const purposeOf = (customerId: number, id: string): string => `secret:${customerId}:${id}`;

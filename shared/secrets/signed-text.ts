@@ -1,24 +1,15 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { loadOnce, type KeyRing } from './key-ring.ts';
 
-/** Signs text that a client must return unmodified. */
 export interface TextSigner {
-  /**
-   * Returns the same token for the same text and context while the signing key stays the same.
-   * @param context what else the token is valid for, e.g. the account; it is not part of the token
-   */
+  /** @param context not part of the token, e.g. the account */
   sign(text: string, context?: string): Promise<string>;
-  /** @returns the signed text; undefined if no key of the ring signed the token for this purpose and context */
   verify(token: string, context?: string): Promise<string | undefined>;
 }
 
 const TOKEN = /^([A-Za-z0-9_-]{1,1000})\.[A-Za-z0-9_-]{43}$/;
 
-/**
- * Tokens have the form `base64url(text).base64url(HMAC-SHA256)`.
- * @param ask loads the installation's keys; the first key signs, every key verifies
- * @param purpose the same keys also encrypt secrets, so a separate signing key is derived for each purpose
- */
+/** `base64url(text).base64url(HMAC-SHA256)`. The keys also encrypt secrets: `purpose` derives others. */
 export const createTextSigner = (ask: () => Promise<KeyRing>, purpose: string): TextSigner => {
   const keys = loadOnce(ask);
   const signed = (payload: string, context: string, key: Buffer): string => {
@@ -36,7 +27,7 @@ export const createTextSigner = (ask: () => Promise<KeyRing>, purpose: string): 
       const payload = TOKEN.exec(token)?.[1];
       if (payload === undefined) return undefined;
       const given = Buffer.from(token);
-      // Compares text: the last base64url letter of a signature has unused bits, and variants of it must fail.
+      // The last base64url letter of a signature has unused bits, and variants of it must fail.
       const isOurs = (await keys()).some(({ bytes }) =>
         timingSafeEqual(given, Buffer.from(signed(payload, context, bytes))),
       );

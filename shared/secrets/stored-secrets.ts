@@ -16,7 +16,6 @@ export interface StoredSecret {
 /** Longer than any request: the event that refers to a secret is written within this time or never. */
 const NEW = "interval '1 hour'";
 
-/** Stored secrets of all accounts, in pages. */
 export const secretsAfter = async (
   pool: Database,
   after: Pick<StoredSecret, 'customerId' | 'id'>,

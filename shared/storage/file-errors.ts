@@ -1,6 +1,6 @@
 import { ObjectStoreUnavailableError } from './object-store.ts';
 
-/** @throws ObjectStoreUnavailableError on any file-system error, for example a full disk or a lost mount */
+/** @throws ObjectStoreUnavailableError on any file-system error, e.g. a full disk or a lost mount */
 export const orUnavailable = async <T>(work: () => Promise<T>): Promise<T> => {
   try {
     return await work();

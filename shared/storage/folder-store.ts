@@ -5,10 +5,7 @@ import type { ByteRange, ObjectKey, ObjectStore } from './object-store.ts';
 import { createSpool } from './spool.ts';
 import { syncFolder } from './sync-folder.ts';
 
-/**
- * Stores objects as files of a local folder. Drafts are on the same file system, so a rename publishes an object
- * atomically. The bytes are synced to disk before the rename, the folder entry after it.
- */
+/** A rename publishes an object: bytes are synced before it, the folder entry after it. */
 export const createFolderStore = (folder: string): ObjectStore => {
   const spool = createSpool(join(folder, 'drafts'), true);
   // Two levels of folders: one million files give about 15 files per folder.
@@ -49,7 +46,6 @@ export const createFolderStore = (folder: string): ObjectStore => {
   };
 };
 
-/** Creates the folder and its missing ancestors, and syncs each new folder entry to disk. */
 const makeFolder = (path: string): Promise<void> =>
   orUnavailable(async () => {
     const made = await mkdir(path, { recursive: true });
@@ -60,7 +56,7 @@ const makeFolder = (path: string): Promise<void> =>
     }
   });
 
-/** Opens the file before it returns, so an object that is deleted later can still be read to its end. */
+/** Opened before it returns: an object that is deleted later can still be read to its end. */
 const read = async (path: string, range: ByteRange | undefined) => {
   const file = await open(path, 'r').catch(ifMissing(undefined));
   return file?.createReadStream(range === undefined ? {} : { start: range.first, end: range.last });

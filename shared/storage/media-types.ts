@@ -1,16 +1,15 @@
 export interface MediaType {
   readonly kind: 'image' | 'video' | 'audio' | 'html' | 'text' | 'document' | 'other';
-  /** Unique for each type, so that the file name determines the type. */
+  /** Unique: the file name determines the type. */
   readonly extension: string;
   /** Accepted detected types; `text`: any bytes not detected as a binary type. Default: the type itself. */
   readonly bytes?: RegExp | 'text' | 'any';
   /** The type cannot contain code, so browsers may show it inline. */
   readonly isPassive?: true;
-  /** `Content-Type` sent to browsers instead of the type itself. */
   readonly servedAs?: string;
 }
 
-/** Types with the same container: the brand that the encoder writes does not name the type of the first track. */
+/** The brand that the encoder writes into the container does not name the type of the first track. */
 export const FILM = /^(video|audio)\/(mp4|quicktime|x-m4[av]|3gpp2?)$/;
 /** Many document and program formats are ZIP archives. */
 const ARCHIVE =
@@ -40,7 +39,7 @@ const types: Readonly<Record<string, MediaType>> = {
   'text/css': { kind: 'text', extension: 'css', bytes: 'text' },
   'text/csv': { kind: 'text', extension: 'csv', bytes: 'text' },
   'text/vtt': { kind: 'text', extension: 'vtt', bytes: 'text' },
-  // Served as JavaScript, a page of this host could run it or register it as a service worker. No header prevents that.
+  // A page of this host could run JavaScript or register it as a service worker. No header prevents that.
   'text/javascript': { kind: 'text', extension: 'js', bytes: 'text', servedAs: 'text/plain' },
   'application/json': { kind: 'text', extension: 'json', bytes: 'text' },
   'application/xml': { kind: 'document', extension: 'xml', bytes: 'text' },
@@ -57,7 +56,6 @@ const byExtension = new Map(
   Object.entries(types).map(([name, type]) => [type.extension, { name, ...type }] as const),
 );
 
-/** @returns the `Content-Type` for a file of this name, and whether the type is passive */
 export const servedTypeOf = (fileName: string): { readonly name: string; readonly isPassive: boolean } => {
   const type = byExtension.get(fileName.slice(fileName.lastIndexOf('.') + 1));
   return {

@@ -3,7 +3,7 @@ import { createFolderStore } from './folder-store.ts';
 import type { ObjectStore } from './object-store.ts';
 import type { S3Location } from './s3-location.ts';
 
-/** Loads the S3 SDK only when it is configured, because the SDK takes time and memory to load. */
+/** The S3 SDK takes time and memory to load. */
 export const openObjectStore = async (
   location: S3Location | undefined,
   dataDir: string,

@@ -2,12 +2,12 @@ import { isHttpUrl } from '../outbound/outbound-url.ts';
 
 export interface S3Location {
   readonly bucket: string;
-  /** Prepended to every key; empty, or ends with `/`. */
+  /** Empty, or ends with `/`. */
   readonly prefix: string;
   readonly region: string;
-  /** URL of a store other than Amazon S3; the bucket is then part of the path. */
+  /** Another store than Amazon S3; the bucket is then part of the path. */
   readonly endpoint?: string;
-  /** Default: the SDK's credential chain, for example environment variables. */
+  /** Default: the SDK's credential chain. */
   readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string };
 }
 
@@ -15,10 +15,7 @@ const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
 const PREFIX = /^(?:[A-Za-z0-9_.-]+\/)*$/;
 const REGION = /^[a-z0-9-]{1,40}$/;
 
-/**
- * Parses `s3://[key:secret@]bucket[/prefix]?region=R[&endpoint=URL]`; key and secret are percent-encoded.
- * @throws RangeError for any other text; the message does not contain the text
- */
+/** `s3://[key:secret@]bucket[/prefix]?region=R[&endpoint=URL]`. @throws RangeError without the text */
 export const parseS3Location = (text: string): S3Location => {
   if (!URL.canParse(text)) throw wrong();
   const { protocol, hostname, username, password, pathname, searchParams, hash, port } = new URL(text);

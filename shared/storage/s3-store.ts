@@ -14,21 +14,16 @@ import { ObjectStoreUnavailableError, type ObjectKey, type ObjectStore } from '.
 import type { S3Location } from './s3-location.ts';
 import { createSpool } from './spool.ts';
 
-/** Silences the SDK's logger: its errors are thrown, and the caller logs them. */
+/** The SDK's errors are thrown, and the caller logs them. */
 const say = (): void => undefined;
 const silent = { trace: say, debug: say, info: say, warn: say, error: say };
 
 const CONNECT_MS_MAX = 2_000;
-/** Longest time, in ms, without a byte in either direction. */
 const SILENCE_MS_MAX = 10_000;
-/** A client that reads an object slowly holds a socket. With the SDK's default of 50, a few such clients block all. */
+/** A slow client holds a socket. With the SDK's default of 50, a few such clients block all. */
 const SOCKETS = { maxSockets: 2_000 };
 
-/**
- * Stores objects in an S3-compatible store. A draft is a local file until its content is verified. It is then uploaded
- * in one request of known length. So the upload is atomic, needs no cleanup of parts, and takes constant memory.
- * @param spoolFolder for drafts
- */
+/** One request of known length: atomic, in constant memory, without parts to clean up. */
 export const createS3Store = (location: S3Location, spoolFolder: string): ObjectStore => {
   const client = new S3Client({
     region: location.region,

@@ -7,10 +7,9 @@ import { systemClock } from '../async/clock.ts';
 import { type ByteSource, ObjectStoreUnavailableError, type Draft } from './object-store.ts';
 import { ifMissing, orUnavailable } from './file-errors.ts';
 
-/** A folder of drafts. Each draft is used only by the upload that writes it. */
 export interface Spool {
   create(): Promise<SpoolFile>;
-  /** Deletes files without a write in the last `olderThanMs` ms. @returns the number of deleted files */
+  /** @returns the number of deleted files */
   sweep(olderThanMs: number): Promise<number>;
 }
 
@@ -21,13 +20,10 @@ export interface SpoolFile extends Pick<Draft, 'write' | 'inspect'> {
 
 const PREFIX = 'draft-';
 
-/** Write buffer of a file: a few chunks, so that the next chunk is hashed while these are written. */
+/** A few chunks, so that the next chunk is hashed while these are written. */
 const WAITING_BYTES_MAX = 256 * 1024;
 
-/**
- * @param folder created on first use
- * @param flush whether `write` syncs the bytes to disk (`fsync`)
- */
+/** @param flush whether `write` syncs the bytes to disk */
 export const createSpool = (folder: string, flush: boolean): Spool => ({
   create: async () => {
     await orUnavailable(() => mkdir(folder, { recursive: true }));

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
 
-/** Syncs a folder's entries to disk: a file that was created or renamed in it survives a power cut. */
+/** A file that was created or renamed in the folder then survives a power cut. */
 export const syncFolder = async (path: string): Promise<void> => {
   const folder = await open(path, 'r');
   try {

@@ -2,19 +2,17 @@ import type { ClientBase } from 'pg';
 import { int8Array, textArray, uuidArray } from '../postgres/binary-array.ts';
 import type { JsonObject } from '../event-store/event-store.ts';
 
-/** One thing to do, as a projection asks for it. */
 export interface Ask {
   readonly customerId: number;
-  /** UUID of the subject of the work, e.g. a record. */
   readonly key: string;
-  /** What is asked for. A number is compared as a number, a position of the log as a text. */
+  /** Numbers are compared as numbers, positions of the log as texts. */
   readonly revision: number | string;
-  /** ISO 8601. Default: now. */
+  /** Default: now. */
   readonly dueAt?: string | undefined;
   readonly data?: JsonObject;
 }
 
-/** A number as the list keeps it: the order of the texts is that of the numbers. */
+/** Text order equals number order. */
 export const revisionText = (revision: number | string): string =>
   typeof revision === 'number' ? String(revision).padStart(16, '0') : revision;
 
@@ -28,18 +26,11 @@ const placesOf = (asks: readonly Ask[]): readonly Buffer[] => [
   textArray(asks.map(({ revision }) => revisionText(revision))),
 ];
 
-/**
- * A new revision resets these columns. A worker that runs the entry keeps its lease, and the new revision waits for it.
- * While the new revision is held back, the entry keeps the reason.
- */
+/** A new revision waits for the lease to end. While it is held back, the entry keeps its last error. */
 const RESET_COLUMNS = `attempts = 0, lost = 0, last_error = case when w.not_before > now() then w.last_error end,
   failed_at = case when w.not_before > now() then w.failed_at end`;
 
-/**
- * Puts entries on the list. An entry of an older revision becomes one of the new revision, which begins with no attempts;
- * an entry of the same or a newer revision stays as it is.
- * @param keepsData members of `data` that an older revision has stay as they are
- */
+/** Only a newer revision changes an entry. @param keepsData the entry's members of `data` take precedence */
 export const askFor = async (
   client: ClientBase,
   kind: string,
@@ -68,7 +59,6 @@ export const askFor = async (
   });
 };
 
-/** The same for entries that are on the list already: what is not there is not put there. */
 export const askAgain = async (client: ClientBase, kind: string, asks: readonly Ask[]): Promise<void> => {
   if (asks.length === 0) return;
   await client.query({
@@ -81,7 +71,6 @@ export const askAgain = async (client: ClientBase, kind: string, asks: readonly 
   });
 };
 
-/** Takes entries of older revisions off the list. */
 export const takeOff = async (client: ClientBase, kind: string, asks: readonly Ask[]): Promise<void> => {
   if (asks.length === 0) return;
   await client.query({

@@ -7,40 +7,30 @@ import type { JobKind } from '../queue/running-jobs.ts';
 import type { OfferedEntry, WorkEntry, WorkList, WorkResult } from './work-list.ts';
 
 export interface WorkRun {
-  /** Which try of the revision this is; from 1. */
   readonly attempt: number;
-  /** The kind allows no further try after this one. */
   readonly isLastAttempt: boolean;
-  /** Fires when the run is no longer this process's: the process ends, or the queue gave the job to another. */
   readonly signal: AbortSignal;
 }
 
-/** One kind of work: how it is done, and within which bounds. */
 export interface WorkKind {
-  /** Names its entries and its queue. */
   readonly name: string;
-  /** Entries that one process works on at once. */
   readonly concurrency: number;
-  /** Entries of one account that are worked on at once, in the whole installation. */
+  /** In the whole installation. */
   readonly perAccountMax: number;
-  /** Tries of one revision (`WorkResult.isTry`). */
+  /** See `WorkResult.isTry`. */
   readonly attemptsMax: number;
-  /** Least time between two runs of one entry, in ms, also for a new revision. Default: 0. */
+  /** Also for a new revision. Default: 0. */
   readonly gapMs?: number;
-  /** Kinds of entries that are not run themselves: `prepare` turns them into entries of this kind. */
+  /** Kinds of entries that `prepare` turns into entries of this kind. */
   readonly madeOf?: readonly string[];
-  /** Called when something is due, before entries are offered. @returns false when none may be offered now */
+  /** Called when something is due. @returns false when no entry may be offered now */
   readonly prepare?: () => Promise<boolean>;
-  /**
-   * Works on an entry. The same entry may be worked on again, or in two places at once. What it throws, the queue tries
-   * again.
-   */
+  /** May run again, or twice at the same time. After an error the queue runs the job again. */
   readonly handle: (entry: WorkEntry, run: WorkRun) => Promise<WorkResult>;
   /** Ends an entry whose jobs were lost `LOST_MAX` times. Default: it is tried again in an hour. */
   readonly giveUp?: (entry: WorkEntry) => Promise<WorkResult>;
 }
 
-/** Jobs of one revision that ended without a result. */
 const LOST_MAX = 10;
 const GIVEN_UP: WorkResult = {
   is: 'again',
@@ -56,11 +46,9 @@ const NOT_ENQUEUED: WorkResult = {
   reason: 'The job queue accepts no jobs now.',
 };
 
-/** What the queue runs: handlers whose result is written to the list. */
 export const workJobs = (kinds: readonly WorkKind[], list: WorkList): readonly JobKind[] =>
   kinds.map((kind) => ({ name: kind.name, concurrency: kind.concurrency, handle: runEntry(kind, list) }));
 
-/** A `WorkEntry`, as a job carries it. */
 const Entry = z.object({
   kind: z.string(),
   customerId: z.int(),
@@ -93,31 +81,26 @@ const runEntry =
     await list.settle(entry, result, kind.gapMs);
   };
 
-/** No reason to give an entry up, however long it lasts. */
+/** However long it lasts, no reason to give up an entry. */
 const isStoreAway = (error: unknown): boolean =>
   error instanceof EventStoreUnavailableError || error instanceof AppendOutcomeUnknownError;
 
 export interface OfferWorkOptions {
   readonly kinds: readonly WorkKind[];
   readonly list: WorkList;
-  /** The queue of a kind; undefined while it is unavailable. */
   readonly queue: (kind: string) => JobQueue | undefined;
-  /** Begins to watch the list; resolves when something may be due that was not, or after that many milliseconds. */
+  /** The promise resolves when something new may be due, or after `ms`. */
   readonly watch: () => (ms: number) => Promise<void>;
   readonly log: Logger;
   readonly signal: AbortSignal;
 }
 
-/** Entries are due by time, too, and jobs may be lost: so a timer of each process looks, and no schedule of the queue. */
+/** A timer instead of a schedule of the queue: entries become due by time, and jobs may be lost. */
 const EVERY_MS = 500;
-/** Between two looks at least: what becomes due within it is offered together. */
 const GATHER_MS = 30;
 const AFTER_FAILURE_MS = 2_000;
 
-/**
- * Turns entries that are due into jobs, until `signal`; resolves when the last look has added its jobs. Many processes may
- * do this at once.
- */
+/** Resolves after `signal`, when the last jobs are added. Several processes may run it. */
 export const offerWork = async (options: OfferWorkOptions): Promise<void> => {
   const { watch, signal } = options;
   while (!signal.aborted) {
@@ -129,7 +112,7 @@ export const offerWork = async (options: OfferWorkOptions): Promise<void> => {
   }
 };
 
-/** One look. A kind that cannot be offered now does not hold up the other kinds. */
+/** A kind that cannot be offered now must not delay the others. */
 const offerDue = async (
   options: OfferWorkOptions,
 ): Promise<{ readonly offered: number; readonly hasFailed: boolean }> => {
@@ -150,7 +133,6 @@ const offerDue = async (
   return { offered, hasFailed };
 };
 
-/** The kinds of entries that work of a kind begins with. */
 export const namesOf = ({ name, madeOf = [] }: WorkKind): readonly string[] => [name, ...madeOf];
 
 const offerOnce = async (
@@ -159,10 +141,10 @@ const offerOnce = async (
 ): Promise<number> => {
   const jobs = queue(name);
   if (jobs === undefined || signal.aborted || (await prepare?.()) === false) return 0;
-  // Enough to keep workers busy until the next look.
+  // Enough to keep workers busy until the next round.
   const countMax = concurrency - (await jobs.waiting());
   if (countMax <= 0 || signal.aborted) return 0;
-  // From here to the end also after `signal`: a lease without a job delays the entry until the lease ends.
+  // From here on also after `signal`: a lease without a job delays the entry until the lease ends.
   const offered = await list.offer(name, { countMax, perAccountMax });
   const live = await withLiveJob(jobs, offered);
   const fresh = offered.filter((entry) => !live.includes(entry));
@@ -179,7 +161,7 @@ const offerOnce = async (
   return fresh.length;
 };
 
-/** Those whose lease ended while their job waits or runs: no second one, also of a newer revision, is made. */
+/** The lease ended while the job waits or runs: no second job, also for a newer revision. */
 const withLiveJob = async (
   jobs: JobQueue,
   offered: readonly OfferedEntry[],
@@ -193,7 +175,7 @@ const withLiveJob = async (
   return live;
 };
 
-/** Includes the revision: a later revision is another job, regardless of the earlier one's end. */
+/** A later revision is another job, regardless of the earlier one's end. */
 export const workJobId = ({ key, revision }: Pick<WorkEntry, 'key' | 'revision'>): string =>
   `${key}_${revision.replaceAll('.', '_')}`;
 

@@ -1,13 +1,12 @@
 import type { Pool } from 'pg';
 
-/** An entry of the work list, as an operator sees it. */
 export interface ShownWork {
   readonly kind: string;
   readonly customerId: number;
   readonly key: string;
   /** Null: on the next request. */
   readonly dueAt: Date | null;
-  /** A worker processes it until then, and longer while its job lives. */
+  /** Longer while its job lives. */
   readonly leasedUntil: Date | null;
   readonly attempts: number;
   readonly lost: number;
@@ -17,7 +16,6 @@ export interface ShownWork {
 
 type Database = Pick<Pool, 'query'>;
 
-/** @param kind default: all kinds @returns the entries that are due first */
 export const showWork = async (
   pool: Database,
   kind: string | undefined,
@@ -33,11 +31,9 @@ export const showWork = async (
 };
 
 export interface WorkBacklog {
-  /** Entries that are due now and that no worker processes. */
+  /** Without those that a worker processes. */
   readonly due: number;
-  /** Age in seconds of the entry that is due for the longest time; 0 if none is. */
   readonly oldestSeconds: number;
-  /** Entries whose last try failed. */
   readonly failing: number;
 }
 

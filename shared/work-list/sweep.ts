@@ -1,23 +1,18 @@
 import type { Purgeable } from '../async/purge-regularly.ts';
 import { isUnavailable } from '../http/api-error-of.ts';
 
-/** Work that becomes due by itself, found by its rows. */
 export interface DueWork<Item> {
-  /**
-   * Finds at most `rowsMax` due items, in an order without ties.
-   * @param after the last item of the previous page; undefined: starts with the first item
-   */
+  /** In an order without ties. @param after the last item of the previous page */
   readonly find: (after: Item | undefined, rowsMax: number) => Promise<readonly Item[]>;
-  /** To be safe to repeat: others may be at it, and the rows say that it is due until they have caught up. */
+  /** Must be safe to repeat: other processes may run it, and rows lag. */
   readonly work: (item: Item) => Promise<void>;
 }
 
-/** Longest time of a run; the next one, a minute later, resumes there. */
+/** The next run, a minute later, resumes there. */
 const RUN_MS_MAX = 30_000;
-/** After this many unanswered calls in a row the store counts as unavailable, and the run ends. */
+/** After this many unanswered calls in a row the store counts as unavailable. */
 const UNANSWERED_MAX = 5;
 
-/** Some due items failed; `cause` is the first failure. */
 export class SweepError extends Error {
   override readonly name = 'SweepError';
   readonly done: number;
@@ -31,11 +26,8 @@ export class SweepError extends Error {
 }
 
 /**
- * Goes through all that is due, page by page, one after the other, also behind what fails: that is tried again once the
- * list has come to its end. A run that ends early is continued behind the last that was tried, so nothing waits for what
- * fails, however much that is.
- * @returns what does a run at each call, of pages of `rowsMax`, and has nothing more to do at once then; at the end of a
- *   run in which something failed it throws `SweepError`
+ * A failed item is tried again after the end of the list; an early end resumes after the last tried item, so
+ * no item waits for failing ones. @throws SweepError from `purge`
  */
 export const createSweep = <Item>({ find, work }: DueWork<Item>, runMsMax = RUN_MS_MAX): Purgeable => {
   let last: Item | undefined;

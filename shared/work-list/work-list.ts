@@ -6,45 +6,35 @@ import { int4Array, int8Array, textArray, uuidArray } from '../postgres/binary-a
 import { shownText } from '../outbound/shown-text.ts';
 import { inTransaction } from '../postgres/pool.ts';
 
-/** An entry of the list, as a worker is given it. */
 export interface WorkEntry {
   readonly kind: string;
   readonly customerId: number;
-  /** UUID of the subject of the work, e.g. a record. */
   readonly key: string;
-  /** What was asked for. */
   readonly revision: string;
-  /** When the entry was asked for last. */
   readonly askedAt: string;
   readonly data: JsonObject;
-  /** Tries of this revision that failed. */
   readonly attempts: number;
-  /** Jobs of it that ended without a result, since the last one that had a result. */
+  /** Jobs that ended without a result since the last result. */
   readonly lost: number;
 }
 
 export interface OfferedEntry extends WorkEntry {
-  /** The revision of which a job was made before, when that job has not said how it ended. */
+  /** The revision of an earlier job that has not reported its end. */
   readonly leasedRevision: string | undefined;
 }
 
-/**
- * The result of a run. With any result, an entry that got a new revision during the run stays on the list, due as the new
- * revision asks.
- */
+/** After any result, an entry that got a new revision during the run stays on the list. */
 export type WorkResult =
-  /** Nothing is left to do, or the entry was superseded. */
   | { readonly is: 'done' }
-  /** The run succeeded; the entry is due again after `afterMs` ms, or, if that is absent, with a new revision. */
+  /** `afterMs` absent: due with a new revision. */
   | { readonly is: 'next'; readonly afterMs?: number }
-  /** It failed, or must wait. `isTry`: counts as one of the attempts. */
+  /** `isTry`: counts as one of the attempts. */
   | {
       readonly is: 'again';
       readonly afterMs: number;
       readonly isTry: boolean;
-      /** New revisions wait, too: at least this many ms, e.g. the `Retry-After` of a server. Default: 0 */
+      /** New revisions wait, too: at least this time, e.g. the `Retry-After` of a server. Default: 0. */
       readonly holdMs?: number;
-      /** For operators: logged and shown. */
       readonly reason: string;
     };
 
@@ -52,35 +42,25 @@ export const DONE: WorkResult = { is: 'done' };
 
 export interface OfferOptions {
   readonly countMax: number;
-  /** Entries of one account that workers have at once, in the whole installation. */
+  /** In the whole installation. */
   readonly perAccountMax: number;
 }
 
 export interface WorkList {
-  /** Those of the kinds of which something is to be offered now. */
   due(kinds: readonly string[]): Promise<readonly string[]>;
-  /**
-   * Leases at most `countMax` entries that are due: first those whose lease has ended without a result, then those of the
-   * accounts that have the fewest leases. A lease ends after `LEASE_SECONDS` unless it is extended by the next offer.
-   */
+  /** First entries whose lease ended without a result, then those of the accounts with the fewest leases. */
   offer(kind: string, options: OfferOptions): Promise<readonly OfferedEntry[]>;
-  /** Counts jobs that ended without a result; jobs of the current revisions take their place. */
   countLost(entries: readonly WorkEntry[]): Promise<void>;
-  /** Says why a run failed that the queue tries again. */
   noteError(entry: WorkEntry, reason: string): Promise<void>;
-  /**
-   * Ends the lease of an entry with the result of its run.
-   * @param gapMs time in ms for which the entry is not due, also with a new revision
-   */
+  /** Ends the lease. @param gapMs time for which the entry is not due, also with a new revision */
   settle(entry: WorkEntry, result: WorkResult, gapMs?: number): Promise<void>;
 }
 
-/** How long an entry stays with a job of which nothing is heard. */
 const LEASE_SECONDS = 15;
-/** Longer than the queue takes to see that a job has ended: a job of the same id would not be added before that. */
+/** Longer than the queue takes to end a job: until then a job of the same id would not be added. */
 export const AGAIN_MS_MIN = 250;
 
-/** @param pool that sees the rows of all accounts. Its commits need not wait for the disk: a lost one is done once more */
+/** @param pool sees the rows of all accounts. May commit asynchronously: lost work is done once more */
 export const createWorkList = (pool: Pool): WorkList => {
   const settleSome = coalesce(
     async (ends: readonly End[]) => {
@@ -129,14 +109,14 @@ export const createWorkList = (pool: Pool): WorkList => {
       if (await settleSome(end)) return;
       // A projection has locked the row, and the result depends on what it writes.
       await settleAll(pool, [end], '').catch((error: unknown) => {
-        // Held for long: the entry is offered again when its lease ends.
+        // Locked for long: the entry is offered again when its lease ends.
         if (!isNotReached(error)) throw error;
       });
     },
   };
 };
 
-/** A statement that was cancelled by its timeout, or to end a deadlock. */
+/** Cancelled by its timeout, or to end a deadlock. */
 const isNotReached = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && (error.code === '57014' || error.code === '40P01');
 
@@ -151,16 +131,10 @@ interface EntryRow {
   readonly before: string | null;
 }
 
-/**
- * Accounts are found by their entries while fewer are due. With more, all accounts of the kind are looked at, so that an
- * account with a long backlog does not hide the others.
- */
+/** From here on all accounts of the kind are read: a long backlog must not hide the other accounts. */
 const DUE_FEW = 1_000;
 
-/**
- * One process at a time counts leases and gives more: a statement sees what was committed when it began, so the lock is
- * another statement. Rows that a projection writes at the moment are passed over.
- */
+// The lock needs a separate statement: each sees what was committed when it began.
 const offer = (
   pool: Pool,
   kind: string,
@@ -230,7 +204,6 @@ interface End {
 const placeOf = ({ kind, customerId, key }: Pick<WorkEntry, 'kind' | 'customerId' | 'key'>): string =>
   `${kind} ${customerId} ${key}`;
 
-/** @returns the places of those whose rows were there and not locked */
 const settleAll = async (
   pool: Pool,
   ends: readonly End[],
@@ -284,7 +257,7 @@ const settleAll = async (
   return new Set(rows.map(({ customer_id, ...row }) => placeOf({ ...row, customerId: Number(customer_id) })));
 };
 
-/** Negative: not before it is asked for again. */
+/** Negative: not before the next request. */
 const afterMsOf = (result: WorkResult): number => {
   if (result.is === 'done') return 0;
   return result.afterMs === undefined ? -1 : Math.ceil(result.afterMs);

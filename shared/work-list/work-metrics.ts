@@ -1,7 +1,6 @@
 import type { Pool } from 'pg';
 import { Gauge, type Registry } from 'prom-client';
 
-/** What is due and has no worker yet, by kind. A database that does not answer leaves the gauges out. */
 export const createWorkMetrics = (registry: Registry, pool: Pool, kinds: readonly string[]): void => {
   let reading: Promise<void> | undefined;
   /** A scrape collects all gauges at once: each waits for the same statement. */

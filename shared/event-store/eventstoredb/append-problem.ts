@@ -4,7 +4,7 @@ import { describeFailure, doubtOf, isNotPermitted, NoLeaderError } from './failu
 import { callAppend } from './send-append.ts';
 
 const TRIES_MAX = 2;
-/** Limits, in ms, of one step and of all tries: less than the second that `/ready` allows each check. */
+/** Less than the second that `/ready` allows each check. */
 const STEP_MS_MAX = 400;
 const ANSWER_MS_MAX = 900;
 const STREAM = 'readiness';
@@ -13,12 +13,8 @@ const IMPOSSIBLE_REVISION = Number.MAX_SAFE_INTEGER;
 const EVENT = jsonEvent({ id: '00000000-0000-4000-8000-000000000000', type: 'ReadinessAsked', data: {} });
 
 /**
- * Returns, within `ANSWER_MS_MAX`, why no append is possible now, as a message for operators; undefined if one is.
- *
- * Sends an append whose expected revision makes it fail. The rejection shows that the node considers itself the leader
- * and that the user may append. Nothing is written. It does not show that the leader has a majority: a leader rejects
- * alone, and contacts the others only to replicate records. The search for the leader does contact the other nodes
- * (`FindLeader`). It starts when a call gets no answer.
+ * Sends an append that must fail: the rejection shows that the node considers itself the leader and that the
+ * user may append, not that it has a majority: only the search for the leader contacts the other nodes.
  */
 export const appendProblem = async (connection: Connection): Promise<string | undefined> => {
   const endMs = performance.now() + ANSWER_MS_MAX;

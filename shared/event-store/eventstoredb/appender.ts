@@ -28,20 +28,15 @@ export interface Appender {
 /** The server allows 100 streams for one connection. Reads and subscriptions need some of them. */
 const SLOTS = { atOnceMax: 48, waitingMax: 10_000, tooBusy: () => tooBusy('EventStoreDB') };
 const STREAM_WAITING_MAX = 1_000;
-/** The server's limit for one record, in bytes. */
 const RECORD_BYTES_MAX = 16 * 1024 * 1024 - 10_000;
-/** Number of recent events searched for a repeat of an append to `any` (defined by the port). */
+/** Defined by the port. */
 const REPEAT_REACH = 1_000;
-/** Maximum number of conflicts with other processes for one append to `any`. */
+/** Conflicts with other processes for one append to `any`. */
 const RACES_MAX = 16;
 
-/**
- * Sends every append at an exact revision, because there the server recognises a repeat in all cases. But its answer
- * does not say whether the append was a repeat. Therefore each call of `append` stores a unique name with its events,
- * reads the last event back and compares the names. The read is skipped if the caller states, after the append, that no
- * other call can have sent these events (`AppendOptions`). It is never skipped if the event's position is not after the
- * end of the log as known before the append: then the event is an older one.
- */
+// The server recognises a repeat at an exact revision, but does not report it. Therefore each call stores a
+// unique name with its events, reads the last one back and compares. The read is skipped if no other call can
+// have sent these events and the position is after the known end of the log.
 const createAppendAt =
   (connection: Connection, reader: LogReader, logEnd: LogEndReader, onAppended: OnAppended): AppendAt =>
   async ({ request, attempt, mayBeRepeat, startMs }, expected) => {
@@ -83,7 +78,6 @@ const createAppend = (
   const tails = createStreamTails(reader, REPEAT_REACH);
   const appendAt = createAppendAt(connection, reader, logEnd, onAppended);
 
-  /** Determines the expected revision and whether the append is a repeat. Then appends as at an exact revision. */
   const appendAny = async (append: OneAppend): Promise<AppendResult> => {
     const { request, attempt, startMs } = append;
     const { stream, events } = request;
@@ -111,7 +105,7 @@ const createAppend = (
           );
           return result;
         }
-        // The stream had grown. Only its last events show whether this is the repeat that counts (see the port).
+        // The stream had grown: only its last events show whether this is the repeat that counts.
         tail = await tails.read(stream);
       } catch (error) {
         if (!(error instanceof WrongExpectedRevisionError)) throw error;
@@ -144,7 +138,7 @@ const refuseTooLarge = ({ events }: AppendRequest, attempt: string): void => {
 const tooBusy = (what: string): EventStoreUnavailableError =>
   new EventStoreUnavailableError(`too many appends wait for ${what}`);
 
-/** Sends one append of each stream at a time, because concurrent calls can reach the server in any order. */
+/** One append of each stream at a time, because concurrent calls can reach the server in any order. */
 export const createAppender = (...parts: Parameters<typeof createAppend>): Appender => {
   const append = createAppend(...parts);
   const [{ limits }] = parts;

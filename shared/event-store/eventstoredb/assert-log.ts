@@ -2,7 +2,7 @@ import { comparePositions, LogGapError, type Position } from '../event-store.ts'
 import { failureOf } from './failure.ts';
 import type { LogEnd } from './log-end.ts';
 
-/** Otherwise, a subscriber ahead of the log would wait until the log passes it, and miss the events in between. */
+/** Otherwise a subscriber ahead of the log would wait until the log passes it, and miss events. */
 export const assertReaches = (position: Position, { end }: LogEnd): void => {
   if (comparePositions(end, position) < 0) {
     throw new LogGapError(
@@ -11,7 +11,7 @@ export const assertReaches = (position: Position, { end }: LogEnd): void => {
   }
 };
 
-/** The log has no event at this position, so the position belongs to another log. @throws LogGapError */
+/** An invalid position belongs to another log. @throws LogGapError */
 export const assertKnown = (position: Position, error: unknown): void => {
   if (failureOf(error).kind !== 'invalid-position') return;
   throw new LogGapError(`EventStoreDB has no position ${position}: restored from a backup?`, {

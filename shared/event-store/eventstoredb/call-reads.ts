@@ -14,13 +14,9 @@ import {
 
 const RETRY = { baseMs: 20, capMs: 400 };
 
-/** Reads from the leader. `withinMs`: remaining time. */
 export type Read<T> = (client: EventStoreDBClient, withinMs: number) => Promise<T>;
 
-/**
- * Reads, and retries while time is left if the connection was lost or the node was not the leader.
- * @throws EventStoreUnavailableError; the client's StreamNotFoundError
- */
+/** Retries while time is left. @throws EventStoreUnavailableError; the client's StreamNotFoundError */
 export const callRead = async <T>(connection: Connection, read: Read<T>): Promise<T> => {
   const endMs = performance.now() + connection.limits.readMs;
   for (let tries = 1; ; tries += 1) {
@@ -30,7 +26,7 @@ export const callRead = async <T>(connection: Connection, read: Read<T>): Promis
       return await connection
         .call(client, leftMs, () => read(client, leftMs))
         .catch((error: unknown) => {
-          // The search for the leader took most of the time, so the timeout is not the fault of the current leader.
+          // The search for the leader took most of the time: the current leader is not at fault.
           const isLate = leftMs < connection.limits.readMs / 2 && error instanceof SilentServerError;
           throw isLate
             ? new NoLeaderError(`a leader was found ${Math.round(leftMs)} ms before the end`)

@@ -1,15 +1,15 @@
 import { doubtOf, isNotAuthenticated, isNotPermitted, messageOf } from './failure.ts';
 import type { NodeFailure } from './find-leader.ts';
 
-/** Error messages for operators. They contain no part of the connection string except the address of a node. */
+/** For operators: no part of the connection string except the address of a node. */
 
 const UNTRUSTED = /certificate|self[- ]signed|altnames|CERT_/i;
 const NOT_TLS = /wrong version number|packet length too long|EPROTO|SSL routines|before secure TLS/i;
-/** Text of grpc-js when the server accepted a connection and closed it before HTTP/2 began. */
+/** Text of grpc-js when the server closed an accepted connection before HTTP/2 began. */
 const CLOSED_AT_ONCE = /Failed to connect|ECONNRESET|socket hang up/i;
 const SYSTEM_ERROR = /\b(?:ECONN|EHOST|ENET|ETIMEDOUT|ENOTFOUND|EAI_)[A-Z_]*\b/;
 
-/** In the order in which an operator must fix them: with a wrong password, a missing leader cannot be seen. */
+/** In the order in which an operator must fix them: a wrong password hides a missing leader. */
 const causes: readonly {
   readonly matches: (error: unknown) => boolean;
   readonly text: (node: string, error: unknown) => string;
@@ -53,7 +53,6 @@ const causes: readonly {
 
 const LINE_CHARS_MAX = 200;
 
-/** Extracts the reason from a gRPC message, which also contains times and addresses. */
 const reasonOf = (error: unknown): string => {
   const text = messageOf(error);
   const system = SYSTEM_ERROR.exec(text)?.[0];
@@ -62,7 +61,6 @@ const reasonOf = (error: unknown): string => {
   return last.replaceAll(/\s+/g, ' ').slice(0, LINE_CHARS_MAX);
 };
 
-/** Returns the most important cause among the nodes' failures. */
 export const causeOfNodes = (failures: readonly NodeFailure[]): string => {
   for (const { matches, text } of causes) {
     const found = failures.find(({ error }) => matches(error));

@@ -2,11 +2,10 @@ import { setMaxListeners } from 'node:events';
 import type { EventStoreDBClient } from '@eventstore/db-client';
 import { hangUp } from './node-client.ts';
 
-/** Discards clients: their calls end immediately, their connections shortly after. */
+/** Calls of a discarded client end immediately, its connection shortly after. */
 export interface ClientEnds {
   signalOf(client: EventStoreDBClient): AbortSignal;
   giveUp(client: EventStoreDBClient): void;
-  /** Resolves when the connections of all discarded clients are closed, or the wait for them has timed out. */
   closed(): Promise<void>;
 }
 

@@ -11,21 +11,14 @@ export type OnAppended = (customerId: number, position: Position, stream: string
 
 export interface InLog {
   readonly request: AppendRequest;
-  /** Unique name of this call of `append`, stored by `toEventData`. */
   readonly attempt: string;
   readonly revision: number;
   readonly position: Position | undefined;
-  /** `AppendOptions.mayBeRepeat`. */
   readonly mayBeRepeat: () => Promise<boolean>;
-  /** `performance.now()` at which the answer is due. */
   readonly endMs: number;
 }
 
-/**
- * Updates the account's position. If another call may have sent the events, also reads back which call wrote them. The
- * append is in the log, so any failure here leaves the caller without a complete answer: it must repeat the append.
- * @throws AppendOutcomeUnknownError
- */
+/** The append is in the log: after a failure the caller must repeat it. @throws AppendOutcomeUnknownError */
 export const confirmAppend = async (
   reader: Pick<LogReader, 'readStored'>,
   onAppended: OnAppended,

@@ -1,4 +1,3 @@
-/** Options of the client's connection string that operators may set. */
 const OPTIONS = new Set(
   [
     'connectionName',
@@ -24,10 +23,7 @@ export interface Endpoint {
   readonly port: number;
 }
 
-/**
- * Returns what is wrong with a connection string, without quoting it; undefined if it is valid. Stricter than the
- * client, which prints the whole string, including the password, if it contains an unknown option.
- */
+/** Stricter than the client, which prints the whole string, with the password, if an option is unknown. */
 export const connectionStringProblem = (connectionString: string): string | undefined => {
   const match = SHAPE.exec(connectionString);
   if (match === null) return 'must be like esdb://user:password@host:2113?tls=true or esdb+discover://host';
@@ -47,7 +43,6 @@ export const connectionStringProblem = (connectionString: string): string | unde
   return undefined;
 };
 
-/** Returns the nodes in a connection string, and whether other members of their cluster may be discovered. */
 export const seedsOf = (
   connectionString: string,
 ): { readonly seeds: readonly Endpoint[]; readonly isCluster: boolean } => {
@@ -62,14 +57,11 @@ export const seedsOf = (
 const HOST = /^[\w.-]+$/;
 const PORT_MAX = 65_535;
 
-/**
- * Rejects addresses that the client could parse as an option of its connection string: it would then print the whole
- * string, including the password. IPv6 addresses are not supported.
- */
+/** The client could parse other addresses as an option, and then print the password. No IPv6. */
 export const isUsable = ({ address, port }: Endpoint): boolean =>
   HOST.test(address) && Number.isInteger(port) && port > 0 && port <= PORT_MAX;
 
-/** Returns the connection string for a single node, which the client uses without discovery. */
+/** The client uses a single node without discovery. */
 export const forEndpoint = (connectionString: string, { address, port }: Endpoint): string => {
   const { user = '', query } = SHAPE.exec(connectionString)?.groups ?? {};
   return `esdb://${user}${address}:${port}${query === undefined ? '' : `?${query}`}`;
@@ -77,11 +69,10 @@ export const forEndpoint = (connectionString: string, { address, port }: Endpoin
 
 const plain = (name: string): string => name.trim().toLowerCase().replaceAll(/[_-]/g, '');
 
-/** Overrides an option: the client uses the last value of a name. */
+/** The client uses the last value of a name. */
 export const withOption = (connectionString: string, name: string, value: string | number): string =>
   `${connectionString.replace(/\/$/, '')}${connectionString.includes('?') ? '&' : '?'}${name}=${value}`;
 
-/** Returns the integer value of an option; `fallback` if it is not set. */
 export const optionOf = (connectionString: string, name: string, fallback: number): number => {
   const query = SHAPE.exec(connectionString)?.groups?.['query'] ?? '';
   const pair = query.split('&').find((one) => plain(one.split('=')[0] ?? '') === name.toLowerCase());

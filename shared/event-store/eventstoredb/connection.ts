@@ -8,41 +8,28 @@ import { callLimits, type CallLimits } from './call-limits.ts';
 import { doubtOf, GivenUpError, NoLeaderError, SilentServerError } from './failure.ts';
 import { createLeaderSearch } from './leader-search.ts';
 
-/** The connection of this process to the leading node, shared by reads, appends and subscriptions. */
 export interface Connection {
   readonly limits: CallLimits;
-  /**
-   * Returns the client for the next call. Its node has answered a read, so its connection is open. Do not store it: the
-   * next call may need another client.
-   * @throws NoLeaderError when no leader is found in time; its message contains the cause
-   */
+  /** For the next call; do not store it. @throws NoLeaderError with the cause */
   leader(withinMs: number, signal?: AbortSignal): Promise<EventStoreDBClient>;
-  /**
-   * Runs a call on this client and reports its failure.
-   * @throws GivenUpError when the client is discarded meanwhile, SilentServerError after `withinMs`; any error of
-   *   `work`
-   */
+  /** @throws GivenUpError, SilentServerError after `withinMs`; any error of `work` */
   call<T>(client: EventStoreDBClient, withinMs: number, work: () => Promise<T>): Promise<T>;
-  /** Reports the failure of a call that was not made through `call`. */
   report(client: EventStoreDBClient, error: unknown): void;
-  /**
-   * Aborted when the client is discarded. Its calls are then cancelled, which the client reports as a normal end, so
-   * the result of a read may be incomplete.
-   */
+  /** When it aborts, the client reports its cancelled calls as a normal end: a read may be incomplete. */
   givenUp(client: EventStoreDBClient): AbortSignal;
-  /** True if the connection itself logs this failure, once for all calls. Then the caller must not log it. */
+  /** True if the connection itself logs this failure, once for all calls. */
   tells(error: unknown): boolean;
   readonly trouble: string | undefined;
   readonly rebuilds: number;
   close(): Promise<void>;
 }
 
-/** After this time without an answer, in ms, a call starts a check that its node still leads, and continues to wait. */
+/** After this time a call starts a check that its node still leads, and continues to wait. */
 const SLOW_MS = 1_000;
 /** Timers accept at most 2^31 ms. */
 const WAIT_MS_MAX = 60_000;
 
-/** @param connectionString must pass `connectionStringProblem`; may contain a password, so never log it */
+/** @param connectionString may contain a password, so never log it */
 export const createConnection = (
   connectionString: string,
   log: Pick<Logger, 'info' | 'warn'>,
@@ -111,6 +98,5 @@ export const createConnection = (
 const noLeader = (cause: string | undefined): NoLeaderError =>
   new NoLeaderError(cause ?? 'no node claimed in time to be the leader');
 
-/** Returns the result of `promise` if it settles in time. @throws SilentServerError */
 export const within = <T>(promise: Promise<T>, ms: number): Promise<T> =>
   timeout(ms, promise, () => new SilentServerError(`no answer within ${Math.round(ms)} ms`));

@@ -19,27 +19,23 @@ export interface EventStoreDbOptions {
   /** Must pass `connectionStringProblem`. May contain a password, so never log it. */
   readonly connectionString: string;
   readonly log: Logger;
-  /**
-   * Makes later reads of the account wait for a position; must never move backwards. Called after every successful
-   * append, before its caller is answered. If it fails, the caller receives an unknown outcome.
-   */
+  /** Must never move a position backwards. If it fails, the caller receives an unknown outcome. */
   readonly recordPosition: OnAppended;
   readonly limits?: CallLimits;
 }
 
 export interface EventStoreDbEventStore extends EventStore {
   readonly appendsPending: number;
-  /** Number of clients discarded because their connection was in doubt. */
   readonly clientsReplaced: number;
   readonly subscriptionsLost: number;
-  /** Returns why no append is possible now, as a message for operators; undefined if one is. Writes nothing. */
+  /** For operators. Writes nothing. */
   appendProblem(): Promise<string | undefined>;
 }
 
-/** The default limit of all server versions (1 MiB up to version 25.0), minus the server's own additions. */
+/** The default of all server versions (1 MiB up to version 25.0), minus the server's own additions. */
 const APPEND_BYTES_MAX = 960 * 1024;
 
-/** The event log in EventStoreDB (docs/design/eventstoredb.md). Connects on first use. */
+/** See docs/design/eventstoredb.md. */
 export const createEventStoreDbEventStore = (options: EventStoreDbOptions): EventStoreDbEventStore => {
   const { log, connectionString, recordPosition, limits } = options;
   const closing = new AbortController();

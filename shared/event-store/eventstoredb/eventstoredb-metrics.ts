@@ -1,7 +1,6 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { EventStoreDbEventStore } from './eventstoredb-event-store.ts';
 
-/** Registers metrics about the connection to EventStoreDB. */
 export const registerEventStoreDbMetrics = (
   registry: Registry,
   store: Pick<EventStoreDbEventStore, 'appendsPending' | 'clientsReplaced' | 'subscriptionsLost'>,

@@ -13,7 +13,7 @@ export class SilentServerError extends Error {
   override readonly name = 'SilentServerError';
 }
 
-/** The channel was already closed. Nothing was sent. */
+/** Nothing was sent. */
 export class ChannelClosedError extends Error {
   override readonly name = 'ChannelClosedError';
 
@@ -31,25 +31,22 @@ export class GivenUpError extends Error {
   }
 }
 
-/** No node leads, or none is usable; the message contains the reason. Nothing was sent. */
 export class NoLeaderError extends Error {
   override readonly name = 'NoLeaderError';
 }
 
-/** Classification of a failed call. All kinds except `unknown` are definite. */
 export type Failure =
   | { readonly kind: 'conflict'; readonly actual: number | 'no-stream' }
-  /** The append exceeds the server's limit of `bytesMax`, if it reported one. */
   | { readonly kind: 'too-large'; readonly bytesMax?: number }
   /** The server was not reached or did not process the call. A retry may succeed soon. */
   | { readonly kind: 'not-taken' }
-  /** The server rejects this call. A retry would be rejected, too. */
+  /** A retry would be rejected, too. */
   | { readonly kind: 'refused' }
   | { readonly kind: 'invalid-position' }
   /** The call was, or may have been, in progress when it failed. */
   | { readonly kind: 'unknown' };
 
-/** Codes of gRPC, https://grpc.io/docs/guides/status-codes/. */
+/** https://grpc.io/docs/guides/status-codes/ */
 const codes = {
   cancelled: 1,
   invalidArgument: 3,
@@ -62,18 +59,15 @@ const codes = {
   unauthenticated: 16,
 } as const;
 
-/** Text of grpc-js when it had no connection for the call. */
 const NOT_CONNECTED = /No connection established|Name resolution failed|ECONNREFUSED/;
-/** Text of grpc-js when the channel was closed before the call had a connection. */
 const CHANNEL_CLOSED = /Channel has been shut down|Channel closed before call started/;
 /** The server returned the request unread (`NotHandled`). */
 const NOT_HANDLED = /Server Is (Not Ready|Too Busy)/i;
 const EVENT_TOO_LARGE = /Maximum ?Append ?Event ?Size/i;
 const INVALID_POSITION = /invalid position/i;
-/** The message limit of either side. On an append, it ended the call before its last event. */
+/** Either side's limit ended the append before its last event. */
 const MESSAGE_TOO_LARGE = /message larger than max|max message size/i;
 
-/** Classifies an error. An unrecognised error is an unknown outcome. */
 export const failureOf = (error: unknown): Failure => {
   if (error instanceof WrongExpectedVersionError) {
     const { actualVersion } = error;
@@ -128,10 +122,10 @@ export type NodeDoubt =
   | 'broken'
   /** The node answers, but does not lead, or does not lead yet. */
   | 'not-leading'
-  /** No answer in time, or no information: slow, stopped, isolated from its cluster, or its host is down. */
+  /** Slow, stopped, isolated from its cluster, or its host is down. */
   | 'silent';
 
-/** @returns undefined if the failure is the answer of a leading node */
+/** Undefined if a leading node answered. */
 export const doubtOf = (error: unknown): NodeDoubt | undefined => {
   if (error instanceof NotLeaderError) return 'not-leading';
   const { code, text } = codeOf(error);
@@ -142,24 +136,22 @@ export const doubtOf = (error: unknown): NodeDoubt | undefined => {
   return isVague ? 'silent' : undefined;
 };
 
-/** The user is unknown or the password is wrong. */
 export const isNotAuthenticated = (error: unknown): boolean => codeOf(error).code === codes.unauthenticated;
 
 export const isNotPermitted = (error: unknown): boolean =>
   codeOf(error).code === codes.permissionDenied ||
   (error instanceof AccessDeniedError && !isNotAuthenticated(error));
 
-/** Returns the error's message; empty for some errors of the client. */
+/** Empty for some errors of the client. */
 export const messageOf = (error: unknown): string => codeOf(error).text;
 
-/** The node neither leads nor follows: an election is in progress, there is no majority, or it is starting. */
+/** An election is in progress, there is no majority, or the node is starting. */
 export const isNotReady = (error: unknown): boolean => NOT_HANDLED.test(messageOf(error));
 
-/** Returns the leader that the node named in its answer. */
 export const leaderNamedBy = (error: unknown): { address: string; port: number } | undefined =>
   error instanceof NotLeaderError ? error.leader : undefined;
 
-/** Returns a text for logs. The client's errors contain the whole call, and some have no message. */
+/** For logs: the client's errors contain the whole call, and some have no message. */
 export const describeFailure = (error: unknown): string => {
   const { code, text } = codeOf(error);
   const type = error instanceof Error ? (isCommandError(error) ? error.type : error.name) : typeof error;

@@ -10,27 +10,22 @@ export interface NodeFailure {
 }
 
 export interface LeaderSearchResult {
-  /** A client with an open connection to the leader; undefined if no node leads. */
   readonly leader: EventStoreDBClient | undefined;
-  /** Failures of nodes that do not lead, and of nodes that had not answered in time. */
+  /** Includes nodes that had not answered in time. */
   readonly failures: readonly NodeFailure[];
 }
 
 /**
- * Queries all known nodes in parallel, each for at most `NODE_MS_MAX`. A node claims to lead if it answers a read that
- * only a leader answers. A node that was frozen still claims this for seconds after another node was elected, and the
- * client's gossip contains no epoch to tell the two apart. Therefore followers decide: each names the node that it
- * follows, and the claim with most followers wins. If more than half of the nodes follow no node, no claim is accepted.
- * What one node reports about another never proves a claim: it adds addresses, and chooses between claims.
- * @param doubted a client whose node loses against any other claim with the same number of followers
+ * A node claims to lead if it answers a read that only a leader answers. A frozen node still claims this
+ * after another was elected, and the client's gossip contains no epoch: therefore the claim with most
+ * followers wins, and none if more than half of the nodes follow no node. Reports about other nodes never
+ * prove a claim. @param doubted loses a tie
  */
 export type FindLeader = (doubted: EventStoreDBClient | undefined) => Promise<LeaderSearchResult>;
 
-/** Time limit of one node, in ms. A frozen node delays nothing else, because all nodes are queried in parallel. */
+/** A frozen node delays no other node. */
 const NODE_MS_MAX = 1_000;
-/** Time, in ms, that other nodes get to answer after the first claim. */
 const SECOND_OPINION_MS = 250;
-/** Maximum number of nodes: seeds and the members that they name. */
 const NODES_MAX = 16;
 
 /** @throws Error when the connection string names a file that does not exist */
@@ -66,7 +61,6 @@ const askAll = ({ known, learnt, isCluster, clients, doubted }: Round): Promise<
     const failures: NodeFailure[] = [];
     let isOver = false;
 
-    /** Returns the claim with most followers. On a tie, prefers the one that is not in doubt. */
     const strongest = (): { readonly claim: EventStoreDBClient | undefined; readonly followed: number } => {
       let [claim, followed]: [EventStoreDBClient | undefined, number] = [undefined, -1];
       for (const [key, client] of claims) {
@@ -78,7 +72,6 @@ const askAll = ({ known, learnt, isCluster, clients, doubted }: Round): Promise<
     };
     const decide = (): void => {
       const { claim, followed } = strongest();
-      // More followers name a node that has not answered yet: wait for its answer.
       if ([...unanswered].some((key) => (followers.get(key) ?? 0) > Math.max(0, followed))) return;
       const leaderless = failures.filter(({ error }) => isNotReady(error)).length;
       isOver = true;

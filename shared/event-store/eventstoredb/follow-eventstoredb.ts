@@ -17,19 +17,17 @@ export interface FollowSource {
   readonly connection: Connection;
   readonly log: Pick<Logger, 'warn'>;
   readonly logEnd: LogEndReader;
-  /** Called when a subscription of the client has ended and will be replaced. */
   onLost(): void;
 }
 
 const PIECE_EVENTS_MAX = 1_000;
 const WAITING_BYTES_MAX = 16 * 1024 * 1024;
 const RETRY = { baseMs: 50, capMs: 2_000 };
-/** The log has newer events but the subscription delivers none: after this time, in ms, treat it as dead. */
+/** The log has newer events but the subscription delivers none: treat it as dead. */
 const SILENCE_MS_MAX = 2_000;
-/** After this idle time, in ms, check the end of the log: a subscription can die without an error. */
+/** Idle time before a check of the log's end: a subscription can die without an error. */
 const LOOK_MS = 5_000;
 
-/** Yields new events after a position. Replaces subscriptions, which can end at any time, with or without an error. */
 export async function* followEventStoreDb(
   source: FollowSource,
   after: Position,
@@ -86,10 +84,8 @@ export async function* followEventStoreDb(
 }
 
 /**
- * Waits for events or a new position. `all`: they reach the end of the log that was known when the first of them
- * arrived. (The client's own "caught up" arrives before it has delivered earlier events.)
- * @returns `nothing` after `LOOK_MS` without events, and on abort
- * @throws the error that ended the subscription
+ * `all`: reaches the log's end as known when the first event arrived; the client's "caught up" comes too
+ * early. @throws the error that ended the subscription
  */
 const whatComes = async (
   tap: LogTap,
@@ -99,13 +95,12 @@ const whatComes = async (
 ): Promise<'all' | 'some' | 'nothing'> => {
   let target: Position | undefined;
   while (!signal.aborted) {
-    // Events received before the end stay valid. If a server ends every subscription early, the subscriber must
-    // still make progress.
+    // If a server ends every subscription early, the subscriber must still make progress.
     if (tap.isFull || (tap.ended !== undefined && tap.waiting > 0)) return 'some';
     if (tap.ended !== undefined) throw tap.ended;
     const isNews = tap.reached !== position || !reportedAll;
     if (isNews && target === undefined) {
-      // Delivers events that arrive in the same event-loop iteration together.
+      // Events of one event-loop iteration are delivered together.
       await nextTurn();
       target = logEnd.known.head;
       continue;

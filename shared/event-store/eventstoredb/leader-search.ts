@@ -7,11 +7,9 @@ import { createFindLeader } from './find-leader.ts';
 import { createNodeClients } from './node-clients.ts';
 import { createTroubleLog } from './trouble-log.ts';
 
-/** Holds the leader's client, and runs at most one search for a leader, which all calls wait for. */
+/** All calls wait for one search. */
 export interface LeaderSearch {
-  /** The client of the last known leader; undefined if its connection is lost. */
   readonly current: EventStoreDBClient | undefined;
-  /** Resolves when a leader is found; undefined if no search is running. */
   readonly running: Promise<void> | undefined;
   readonly trouble: string | undefined;
   readonly rebuilds: number;
@@ -21,7 +19,7 @@ export interface LeaderSearch {
   close(): Promise<void>;
 }
 
-/** Pause between two rounds, in ms. Much shorter than gRPC's back-off, which grows to two minutes. */
+/** Between two rounds. Much shorter than gRPC's back-off, which grows to two minutes. */
 const PAUSE = { baseMs: 100, capMs: 400 };
 
 /** @throws Error when the connection string names a file that does not exist */

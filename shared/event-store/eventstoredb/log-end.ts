@@ -6,28 +6,24 @@ import { positionOf } from './log-reader.ts';
 import { collect } from './read-events.ts';
 
 export interface LogEnd {
-  /** Position of the last event in a stream that is not a system stream; `START` without one. */
+  /** Does not count system streams. */
   readonly head: Position;
   readonly end: Position;
 }
 
 export interface LogEndReader {
-  /** The last known end. */
   readonly known: LogEnd;
-  /** Records that the log reaches `position`. @param isOwn an event of this service is at this position */
+  /** @param isOwn this service's event is at the position */
   reaches(position: Position, isOwn?: boolean): void;
   /** @throws EventStoreUnavailableError */
   read(): Promise<LogEnd>;
 }
 
-/**
- * Numbers of events that are searched backwards, step by step, for the last event. If all of them are system events,
- * the oldest of them counts as the head: no own event follows it, and subscriptions reach it, too.
- */
+/** If all these events are system events, the oldest counts as the head. */
 const SCANS = [1, 32, 1_000];
 const EMPTY: LogEnd = { head: START, end: START };
 
-/** Prefix of the server's system streams. Subscriptions exclude them by the same rule. */
+/** Subscriptions exclude system streams by the same rule. */
 const SYSTEM_STREAM = '$';
 
 export const createLogEndReader = (connection: Connection): LogEndReader => {

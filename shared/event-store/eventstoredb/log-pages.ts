@@ -7,16 +7,14 @@ import { bytesBetween } from './log-position.ts';
 import { positionOf, readLogFrom } from './log-reader.ts';
 import { toRecordedEvent } from './stored-event.ts';
 
-/** Reads one page of the log after a position, with this service's events in all categories. */
 export type ReadLogPage = (after: Position, limit: number) => Promise<LogPiece>;
 
-/** Maximum log bytes in a page, plus one event. */
 const PAGE_BYTES_MAX = 16 * 1024 * 1024;
 
 export const createReadLogPage =
   (connection: Connection, logEnd: LogEndReader): ReadLogPage =>
   async (after, limit) => {
-    // One more, because the page starts with the event at the position itself.
+    // The page starts with the event at the position itself.
     const count = after === START ? limit : limit + 1;
     const page = await readLogFrom(connection, after, count, PAGE_BYTES_MAX).catch((error: unknown) => {
       if (error instanceof EventStoreUnavailableError) assertKnown(after, error.cause);
@@ -45,9 +43,8 @@ interface Reading {
 }
 
 /**
- * Shares pages between readers at the same position, so that events of other applications are received and decoded
- * once. A full page never changes. A page at the end of the log is shared only with readers that asked before it was
- * read: a later reader must see later appends.
+ * A full page never changes. A page at the log's end only serves readers that asked before it was read: later
+ * ones must see later appends.
  */
 export const shareLogPages = (read: ReadLogPage): ReadLogPage => {
   const recent = new Map<string, Reading>();

@@ -4,13 +4,10 @@ import { START, type Position } from '../event-store.ts';
 /** 2^64 - 1 has 20 digits. */
 const WIDTH = 20;
 const SHAPE = /^(\d{20})\.(\d{20})$/;
-/** The server's value for "no position" (events of TCP transactions in stream reads). */
+/** The server's value for "no position" (TCP transactions in stream reads). */
 const NONE = 2n ** 64n - 1n;
 
-/**
- * Prints commit and prepare position, both in bytes of the server's log, with fixed width: text order equals log order.
- * @throws RangeError if the event has no position
- */
+/** Commit and prepare position, in bytes of the log: text order is log order. @throws RangeError */
 export const printPosition = (position: LogPosition | undefined): Position => {
   if (position === undefined || position.commit === NONE) {
     throw new RangeError('EventStoreDB returned an event without a position');
@@ -23,7 +20,7 @@ export const printPosition = (position: LogPosition | undefined): Position => {
 
 const printed = (part: bigint): string => String(part).padStart(WIDTH, '0');
 
-/** Parses a printed position for the client. @throws RangeError for any other text */
+/** @throws RangeError */
 export const parsePosition = (position: Position): LogPosition | typeof LOG_START => {
   if (position === START) return LOG_START;
   const [, commit, prepare] = SHAPE.exec(position) ?? [];
@@ -33,7 +30,6 @@ export const parsePosition = (position: Position): LogPosition | typeof LOG_STAR
   return { commit: BigInt(commit), prepare: BigInt(prepare) };
 };
 
-/** Bytes of the log from one position to another; negative if `to` is before `from`. */
 export const bytesBetween = (from: Position, to: Position): number => Number(offsetOf(to) - offsetOf(from));
 
 const offsetOf = (position: Position): bigint => {

@@ -20,24 +20,20 @@ import { bytesBetween, parsePosition, printPosition } from './log-position.ts';
 import { collect } from './read-events.ts';
 import { toRecordedEvent } from './stored-event.ts';
 
-/** Reads through the leader, because a follower may lack events of answered appends. Never writes. */
+/** A follower may lack events of answered appends. @throws EventStoreUnavailableError */
 export interface LogReader {
-  /** @throws EventStoreUnavailableError */
   readAll(options: ReadAllOptions): Promise<readonly RecordedEvent[]>;
-  /** @throws EventStoreUnavailableError */
   readStream(stream: string, options?: ReadStreamOptions): AsyncIterable<RecordedEvent>;
-  /** Returns one page of a stream, as stored. @throws EventStoreUnavailableError */
   readStored(stream: string, page: StoredPage): Promise<readonly ResolvedEvent[]>;
 }
 
 export interface StoredPage {
-  /** First revision, inclusive. Default: 0 forward, the last revision backward. */
   readonly from?: number;
   readonly count: number;
   readonly direction?: 'forward' | 'backward';
 }
 
-/** Page sizes of a stream, in events. They grow from `first` to `max`, because most streams are short. */
+/** Most streams are short. */
 const STREAM_PAGE = { first: 128, max: 512 };
 const START_OF_STREAM = { direction: FORWARDS, fromRevision: LOG_START } as const;
 const END_OF_STREAM = { direction: BACKWARDS, fromRevision: END } as const;
@@ -85,7 +81,7 @@ export const createLogReader = (connection: Connection): LogReader => {
     const events: RecordedEvent[] = [];
     let last = after;
     while (events.length < limit) {
-      // One more, because the page starts with the event at the position itself.
+      // The page starts with the event at the position itself.
       const maxCount = Math.min(limit - events.length, LOG_PAGE_MAX) + 1;
       const page = await readLogFrom(connection, last, maxCount);
       for (const stored of page.events) {
@@ -107,14 +103,10 @@ export const createLogReader = (connection: Connection): LogReader => {
 
 export interface StoredLogPage {
   readonly events: readonly AllStreamResolvedEvent[];
-  /** True if the log ended here when the page was read. */
   readonly isLast: boolean;
 }
 
-/**
- * Reads the log from a position, inclusive, with the events of all applications.
- * @param bytesMax maximum log bytes from the first event to the last; default: no limit
- */
+/** Inclusive, with the events of all applications. */
 export const readLogFrom = async (
   connection: Connection,
   from: Position,
@@ -140,6 +132,5 @@ export const readLogFrom = async (
   return { events, isLast: !isCut && events.length < maxCount };
 };
 
-/** Returns the log position of the event, or of the link to it. */
 export const positionOf = ({ event, link }: AllStreamResolvedEvent): Position =>
   printPosition(link?.position ?? event?.position);

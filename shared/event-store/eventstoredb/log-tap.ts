@@ -6,26 +6,23 @@ import { bytesBetween } from './log-position.ts';
 import { positionOf } from './log-reader.ts';
 import { subscribeToOwnEvents } from './own-events.ts';
 
-/** Buffers the events of one client subscription. Cannot be reused after it has ended. */
 export interface LogTap {
   readonly waiting: number;
-  /** The buffer is full: the subscription is paused until events are taken. */
   readonly isFull: boolean;
-  /** Everything up to here has arrived. A position after the last event was reported by the server's filter. */
+  /** Can be after the last event: the server's filter reports positions. */
   readonly reached: Position;
   readonly ended: Error | undefined;
-  /** Takes up to `count` events. The next events follow the returned position. */
   take(count: number): { readonly events: readonly AllStreamResolvedEvent[]; readonly position: Position };
-  /** Waits for a change of the properties above, an abort, or `timeoutMs`. @returns true for a change */
+  /** @returns false on abort and after `timeoutMs` */
   changed(timeoutMs: number, signal: AbortSignal): Promise<boolean>;
   close(): void;
 }
 
 export interface TapBounds {
   readonly eventsMax: number;
-  /** Maximum log bytes from the first to the last buffered event: approximates their memory. */
+  /** Bytes of the log, which approximate the memory. */
   readonly bytesMax: number;
-  /** Aborted when the client is discarded: that cancels a subscription only if it is already open. */
+  /** Aborting cancels a subscription only if it is already open. */
   readonly givenUp: AbortSignal;
 }
 
@@ -33,7 +30,7 @@ export const openLogTap = (client: EventStoreDBClient, after: Position, bounds: 
   const change = createWakeUp();
   let waiting: AllStreamResolvedEvent[] = [];
   let reached = after;
-  /** Last position reported by the filter. Valid once all earlier events were delivered. */
+  /** Valid once all earlier events were delivered. */
   let passed = after;
   let ended: Error | undefined;
 
@@ -47,7 +44,7 @@ export const openLogTap = (client: EventStoreDBClient, after: Position, bounds: 
   };
   const own = subscribeToOwnEvents(client, after, {
     onEvent: (event, position) => {
-      // Skips events that have already arrived, in case the server treats the start position as inclusive.
+      // In case the server treats the start position as inclusive.
       if (comparePositions(position, reached) <= 0) return;
       reached = position;
       waiting.push(event);

@@ -6,7 +6,7 @@ import { forEndpoint, optionOf, withOption, type Endpoint } from './connection-s
 import { ChannelClosedError } from './failure.ts';
 import { collect } from './read-events.ts';
 
-/** Non-public members of the client. The `eventstoredb-client` tests pin them. */
+/** Non-public members. The `eventstoredb-client` tests pin them. */
 export interface ClientInternals {
   supports(): Promise<boolean>;
   handleError(): Promise<void>;
@@ -30,20 +30,12 @@ const GOODBYE_MS = 1_000;
 const SHUTDOWN = 4;
 
 /**
- * A client of one node, with one channel for its whole life. It appends with unary calls only.
- *
- * - Batch appends (`supports`) share one stream without a deadline, need synchronised clocks, fail together if one is
- *   malformed, and throw an uncaught exception on a late reply.
- * - The client's `handleError` closes the channel while other calls are about to use it. The connection chooses the
- *   node, so the client must not.
- * - The client's `execute` awaits its channel and then starts the append inside `new Promise(async …)`. If the channel
- *   is closed in between, the append never settles and its error is an unhandled rejection, which ends the process.
- *   Here the check and the start are one synchronous step: a closed channel gives `ChannelClosedError`, and nothing is
- *   sent.
- *
- * gRPC shares one connection between channels with equal options, including its back-off, which grows to two minutes.
- * Therefore each channel gets a different keepalive time.
- * @param generation a different number for each client of the same node
+ * One node, one channel for its whole life. Replaces `supports`: batch appends share one stream without a
+ * deadline, need synchronised clocks, and throw an uncaught exception on a late reply. Replaces
+ * `handleError`, which closes the channel while other calls are about to use it, and `execute`: if the
+ * channel closes before an append starts, the append never settles and its error ends the process. gRPC
+ * shares a connection and its back-off between channels with equal options, so the keepalive time varies.
+ * @param generation different for each client of the same node
  */
 export const createNodeClient = (
   connectionString: string,
@@ -70,7 +62,7 @@ export const createNodeClient = (
   return client;
 };
 
-/** Resolves when the node has answered a read that only a leader answers. @throws any error of the read */
+/** Only a leader answers this read. @throws its error */
 export const assertLeads = async (client: EventStoreDBClient, withinMs: number): Promise<void> => {
   await collect(
     client.readAll({ direction: BACKWARDS, fromPosition: END, maxCount: 1, requiresLeader: true }),
@@ -78,7 +70,6 @@ export const assertLeads = async (client: EventStoreDBClient, withinMs: number):
   );
 };
 
-/** Returns the addresses of all cluster members that this node knows. @throws any error of the call */
 export const membersOf = (client: EventStoreDBClient, withinMs: number): Promise<readonly Endpoint[]> => {
   const internals = internalsOf(client);
   return internals.execute(
@@ -100,7 +91,7 @@ export const membersOf = (client: EventStoreDBClient, withinMs: number): Promise
   );
 };
 
-/** Cancels the client's calls and closes its connection. Bounded, because `dispose` may never settle. */
+/** Bounded, because `dispose` may never settle. */
 export const hangUp = async (client: EventStoreDBClient): Promise<void> => {
   const goodbye = Promise.all([
     client.dispose(),

@@ -4,14 +4,12 @@ import { createNodeClient } from './node-client.ts';
 
 export interface NodeClients {
   of(endpoint: Endpoint): EventStoreDBClient;
-  /** Discards a client with a lost connection: the next call to its node uses a new one. */
   drop(client: EventStoreDBClient): void;
   keepOnly(client: EventStoreDBClient | undefined): void;
 }
 
 export const keyOf = ({ address, port }: Endpoint): string => `${address}:${port}`;
 
-/** @param onDropped receives each discarded client */
 export const createNodeClients = (
   connectionString: string,
   onDropped: (client: EventStoreDBClient) => void,

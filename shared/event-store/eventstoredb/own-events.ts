@@ -9,25 +9,23 @@ import { positionOf } from './log-reader.ts';
 
 export interface OwnEventsListener {
   readonly onEvent: (event: AllStreamResolvedEvent, position: Position) => void;
-  /** The server has filtered all events up to here. Earlier events may still arrive: see `OwnEvents.isDrained`. */
+  /** Earlier events may still arrive: see `OwnEvents.isDrained`. */
   readonly onPassed: (position: Position) => void;
   /** Can be called more than once. */
   readonly onEnd: (error: Error) => void;
 }
 
 export interface OwnEvents {
-  /** True if every event that the client received was delivered. */
   readonly isDrained: boolean;
   pause(): void;
   resume(): void;
   close(): void;
 }
 
-/** Excludes the server's system streams: with server-side projections, they are most of the log. */
+/** Without system streams: with server-side projections, they are most of the log. */
 const OWN_STREAMS = '^[^$].*';
 const SEARCH_WINDOW = 256;
 
-/** Subscribes to events after a position, exclusive. An exception of the listener ends the subscription. */
 export const subscribeToOwnEvents = (
   client: EventStoreDBClient,
   after: Position,

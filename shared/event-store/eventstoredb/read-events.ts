@@ -1,11 +1,7 @@
 import type { StreamingRead } from '@eventstore/db-client';
 import { SilentServerError } from './failure.ts';
 
-/**
- * Collects the events of a read with a limit, or those up to the first one for which `isEnough` is true. The call is
- * always drained or cancelled: otherwise it would stay open and keep the client from ending. Reads have no deadline.
- * @throws SilentServerError after `withinMs`, or any error of the client
- */
+/** Reads have no deadline: an open call would keep the client from ending. @throws SilentServerError */
 export const collect = <E>(
   call: StreamingRead<E>,
   withinMs: number,
@@ -22,7 +18,7 @@ export const collect = <E>(
       () => fail(new SilentServerError(`not read within ${Math.round(withinMs)} ms`)),
       withinMs,
     );
-    // Added immediately and never removed: an unhandled error, even "stream not found", would end the process.
+    // Never removed: an unhandled error, even "stream not found", would end the process.
     call
       .on('error', fail)
       .on('data', (event: E) => {

@@ -3,9 +3,8 @@ import type { StreamTail } from './stream-tails.ts';
 
 export type RepeatCheck =
   | { readonly outcome: 'new'; readonly current: number | 'no-stream' }
-  /** Already in the stream. `revision`: its last event. */
   | { readonly outcome: 'repeat'; readonly revision: number }
-  /** Its first event is in the stream, but other events follow it. */
+  /** Other events follow the first one. */
   | { readonly outcome: 'conflict'; readonly current: number | 'no-stream' };
 
 export const repeatIn = ({ revision, ids }: StreamTail, { events }: AppendRequest): RepeatCheck => {

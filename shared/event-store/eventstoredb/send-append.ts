@@ -9,25 +9,21 @@ import {
 import type { Connection } from './connection.ts';
 import { describeFailure, failureOf, type Failure } from './failure.ts';
 
-/** An append request, identical at every try: same ids, same expected revision. */
 export interface Sending {
   readonly stream: string;
   readonly expected: number | 'no-stream';
   readonly events: readonly EventData[];
-  /** `performance.now()` at which the answer is due. */
   readonly endMs: number;
 }
 
 const RETRY = { baseMs: 20, capMs: 400 };
-/** Minimum time left, in ms, for another try. */
 const TRY_MS_MIN = 100;
-/** Added to the call's own deadline, in ms, for calls that never settle. */
+/** Added to the call's deadline, for calls that never settle. */
 const GRACE_MS = 50;
 
 /**
- * Sends an append until it is answered. Retries are safe: at an exact revision the server recognises the ids, also if
- * the first try arrives after a later one.
- * @throws WrongExpectedRevisionError, AppendTooLargeError, EventStoreUnavailableError, AppendOutcomeUnknownError
+ * At an exact revision the server recognises the ids, in any order of arrival. @throws as
+ * `EventStore.append`, and AppendTooLargeError
  */
 export const sendAppend = async (connection: Connection, sending: Sending): Promise<Accepted> => {
   let mayBeWritten = false;
@@ -76,7 +72,7 @@ export const callAppend = (
     requiresLeader: true,
   });
 
-/** Maps the rejection of one try. It is final for the append only if no earlier try can still succeed. */
+/** A rejection is final only if no earlier try can still succeed. */
 const finalError = ({ failure, error }: TryFailure, sending: Sending, mayBeWritten: boolean): Error => {
   const { stream, expected } = sending;
   if (failure.kind === 'conflict') {

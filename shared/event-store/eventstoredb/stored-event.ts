@@ -8,16 +8,10 @@ import type { EncodedEvent } from '../append-request.ts';
 import type { EventMetadata, JsonObject, RecordedEvent } from '../event-store.ts';
 import { printPosition } from './log-position.ts';
 
-/**
- * Member of the stored metadata with the unique name of the `append` call that wrote the event. The server answers a
- * repeat like the first append, so only the stored name identifies the call.
- */
+/** Name of the `append` call: the server answers a repeat like the first append. */
 const ATTEMPT = 'appendAttempt';
 
-/**
- * Converts events for the client. `data` is a new value parsed from text, so that later changes by the caller cannot
- * break the client's serialisation: that would leave its promise pending forever. Metadata is sent as bytes.
- */
+/** A new `data`: a later change by the caller could leave the client's promise pending forever. */
 export const toEventData = (events: readonly EncodedEvent[], attempt: string): EventData[] =>
   events.map(({ id, type, data, metadata }) =>
     jsonEvent({
@@ -31,13 +25,13 @@ export const toEventData = (events: readonly EncodedEvent[], attempt: string): E
 const withAttempt = (metadata: string, attempt: string): string =>
   `${metadata.slice(0, -1)},"${ATTEMPT}":${JSON.stringify(attempt)}}`;
 
-/** Bytes that the server counts for an event: payload, and its type in UTF-16. */
+/** Payload, and the type in UTF-16: as the server counts. */
 export const storedBytes = ({ type, data, metadata }: EncodedEvent, attempt: string): number =>
   Buffer.byteLength(data) + Buffer.byteLength(withAttempt(metadata, attempt)) + 2 * type.length;
 
 type StoredEvent = ResolvedEvent | AllStreamResolvedEvent;
 
-/** @returns undefined for foreign events: system events, links, and events without this service's metadata */
+/** Undefined for system events, links, and events without this service's metadata. */
 export const toRecordedEvent = ({ event }: StoredEvent): RecordedEvent | undefined => {
   if (event === undefined || isSystem(event.streamId) || isSystem(event.type)) return undefined;
   const metadata = metadataOf(event.metadata);
@@ -62,7 +56,6 @@ const metadataOf = (stored: unknown): EventMetadata | undefined => {
   return metadata;
 };
 
-/** Returns the name of the `append` call that wrote this event. */
 export const attemptOf = ({ event }: StoredEvent): string | undefined => {
   const stored: unknown = event?.metadata;
   if (typeof stored !== 'object' || stored === null || !(ATTEMPT in stored)) return undefined;

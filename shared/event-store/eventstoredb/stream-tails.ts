@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { LogReader } from './log-reader.ts';
 
-/** The ids of a stream's last events, oldest first, and the revision of the last one; -1 if the stream is empty. */
+/** Oldest id first; revision -1 if the stream is empty. */
 export interface StreamTail {
   readonly revision: number;
   readonly ids: readonly string[];
@@ -9,19 +9,14 @@ export interface StreamTail {
 
 export interface StreamTails {
   read(stream: string): Promise<StreamTail>;
-  /** Returns the cached tail. The stream may have grown since. */
   known(stream: string): StreamTail | undefined;
-  /** Records that the server has accepted events after `revision`. */
   appended(stream: string, revision: number, ids: readonly string[]): void;
 }
 
-/** Maximum number of cached tails (LRU), about 64 KiB each. */
+/** LRU, about 64 KiB each. */
 const STREAMS_MAX = 64;
 
-/**
- * Caches tails: events never change, so a later read needs only the events after the cached ones. A cached tail can be
- * used without a read, because an append at an exact revision fails if the stream has grown.
- */
+/** Needs no read: an append at an exact revision fails if the stream has grown. */
 export const createStreamTails = (reader: Pick<LogReader, 'readStored'>, reach: number): StreamTails => {
   const known = new LRUCache<string, StreamTail>({ max: STREAMS_MAX });
 

@@ -1,20 +1,14 @@
 import type { Logger } from 'pino';
 
-/** Logs a persistent problem once instead of at each occurrence. */
 export interface TroubleLog {
   readonly current: string | undefined;
-  /** @param cause description; undefined when the problem is solved */
+  /** @param cause undefined when the problem is solved */
   tell(cause: string | undefined): void;
 }
 
-/** Interval, in ms, at which a persisting cause is logged again. */
 const REPEAT_MS = 60_000;
 
-/**
- * Logs when a cause begins, changes or ends. Logs the same cause at most once a minute, even if it alternates with
- * another cause or with success.
- * @param subject start of each log line
- */
+/** Logs the same cause at most once a minute, even if it alternates with another cause or with success. */
 export const createTroubleLog = (
   log: Pick<Logger, 'info' | 'warn'>,
   subject: string,
@@ -22,7 +16,6 @@ export const createTroubleLog = (
 ): TroubleLog => {
   let current: string | undefined;
   let begunMs = 0;
-  /** The problem was logged, so its end must be logged, too. */
   let isTold = false;
   const loggedMs = new Map<string, number>();
   const isDue = (cause: string, now: number): boolean => {

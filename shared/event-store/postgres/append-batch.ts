@@ -11,7 +11,7 @@ const expectedCode = (expected: ExpectedRevision): number =>
 
 type Row = [outcome: 'a' | 'r' | 'c', revision: string, position: string | null];
 
-/** Appends a batch, at most one append for each stream, in one autocommit statement. @returns answers in order */
+/** @param batch at most one append for each stream @returns answers in order */
 export const appendBatch = async (
   client: ClientBase,
   batch: readonly AppendRequest[],
@@ -24,7 +24,7 @@ export const appendBatch = async (
   return await appendMany(client, batch);
 };
 
-/** A faster path for a single event. @returns undefined if only `append_to_log` can answer */
+/** A faster path. Undefined if only `append_to_log` can answer. */
 const appendEvent = async (
   client: ClientBase,
   { stream, expected, customerId, events, hasOwnPositions = false }: AppendRequest,
@@ -65,7 +65,6 @@ const answerOf = (append: AppendRequest, [outcome, revisionText, position]: Row)
   return { revision, position: printPosition(Number(position)), repeated: outcome === 'r' };
 };
 
-/** Returns the parameters of `append_to_log`, in order: one array for each column. */
 const encodeBatch = (batch: readonly AppendRequest[]): (Buffer | boolean[])[] => {
   const firsts: number[] = [];
   const appends: number[] = [];

@@ -6,22 +6,18 @@ import { AppendOutcomeUnknownError, EventStoreUnavailableError } from '../event-
 import { appendBatch, type AppendAnswer } from './append-batch.ts';
 import { classifyAppendFailure } from './append-failure.ts';
 
-/** A dedicated connection for appends. Runs one batch at a time, and reconnects after a loss. */
 export interface AppendConnection {
   readonly connected: boolean;
-  /** Connects, after the back-off for earlier failures. @throws EventStoreUnavailableError */
+  /** Waits for the back-off of earlier failures. @throws EventStoreUnavailableError */
   connect(): Promise<void>;
-  /** @throws BatchRefusedError, EventStoreUnavailableError, AppendOutcomeUnknownError (see `classifyAppendFailure`) */
+  /** @throws BatchRefusedError, EventStoreUnavailableError, AppendOutcomeUnknownError */
   run(batch: readonly AppendRequest[]): Promise<readonly AppendAnswer[]>;
   close(): Promise<void>;
 }
 
 const RETRY = { baseMs: 50, capMs: 1_000 };
 
-/**
- * Each connection plans the append function once, perhaps while the log is empty, and keeps the plan. These settings
- * force the plan that suits a large log: generic, index probes, hash joins, and memory for a full batch.
- */
+// The plan is made once, perhaps while the log is empty. These settings force the one that suits a large log.
 const PLANNER =
   '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_bitmapscan=off ' +
   '-c enable_nestloop=off -c enable_mergejoin=off -c work_mem=32MB';
@@ -36,7 +32,7 @@ export const createAppendConnection = (config: ClientConfig, log: Logger): Appen
     failures += 1;
     retryAtMs = performance.now() + backoffMs(failures, RETRY);
   };
-  /** Never reuses a failed connection. `end` closes it even during a statement. */
+  /** `end` closes the connection even during a statement. */
   const drop = (lost: Client): void => {
     if (client === lost) client = undefined;
     lost.end().catch(() => undefined);

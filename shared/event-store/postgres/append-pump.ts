@@ -8,7 +8,7 @@ export interface AppendPump {
   readonly pending: number;
   /** @throws WrongExpectedRevisionError, AppendOutcomeUnknownError, EventStoreUnavailableError */
   append(request: AppendRequest): Promise<AppendResult>;
-  /** Rejects new appends, waits until all pending ones are answered (bounded by their timeouts), then disconnects. */
+  /** Waits until all pending appends are answered (bounded by their timeouts). */
   close(): Promise<void>;
 }
 
@@ -19,15 +19,11 @@ const queueLimits: AppendQueueLimits = {
   batchBytesMax: 4 * 1024 * 1024,
 };
 
-/**
- * Minimum size of a batch that leaves waiting appends to another connection. Callers that get their answers together also
- * append again together. If one connection took all of them, this process and Postgres would alternate instead of working in
- * parallel. Smaller batches are not worth another commit.
- */
+// Callers that get their answers together also append again together. If one connection took all of them,
+// this process and Postgres would alternate. Smaller batches are not worth a commit.
 const SPLIT_FROM = 64;
 
 export interface AppendTimeouts {
-  /** Until its append is sent. */
   readonly queuedMs: number;
   readonly answerMs: number;
 }
@@ -37,10 +33,8 @@ const requestTimeouts: AppendTimeouts = { queuedMs: 2_000, answerMs: 2_900 };
 const SWEEP_MS = 100;
 
 /**
- * Group commit. A free connection takes the waiting appends and sends them in one statement. An idle store appends
- * immediately, a busy one in larger batches, without any timer. While the batch of one connection holds the log's lock, the
- * batch of the other is in transit.
- * @param onAppended receives the answer with the highest position of each batch that wrote events
+ * Group commit without a timer: an idle store appends immediately, a busy one in larger batches. @param
+ * onAppended receives the last answer of each batch that wrote events
  */
 export const createAppendPump = (
   connections: readonly AppendConnection[],
@@ -62,7 +56,6 @@ export const createAppendPump = (
     }
   };
 
-  /** Sends batches over a connection until the queue is empty. Never rejects. */
   const work = async (connection: AppendConnection): Promise<void> => {
     try {
       while (queue.ready > 0) {
@@ -70,14 +63,14 @@ export const createAppendPump = (
           await connection.connect();
           continue;
         }
-        // Take a batch only when it can be sent immediately: an append in the queue is definitely not written.
+        // An append in the queue is definitely not written.
         const batch = queue.takeBatch(Math.max(SPLIT_FROM, Math.ceil(queue.ready / (idle.length + 1))));
         const last = batch.length === 0 ? undefined : await deliverBatch(connection, batch);
         for (const append of batch) queue.done(append);
         if (last !== undefined) onAppended(last);
       }
     } catch (error) {
-      // No connection is connected: unsent appends fail now instead of after their timeout.
+      // Unsent appends fail now instead of after their timeout.
       const noneConnected = !connections.some((other) => other.connected);
       if (noneConnected) queue.giveUp((append) => (append.sent ? 'keep' : (error as Error)));
     } finally {
@@ -108,7 +101,6 @@ export const createAppendPump = (
   };
 };
 
-/** Starts a timer that rejects overdue appends while the queue is not empty. */
 const createExpiry = (queue: AppendQueue, { queuedMs, answerMs }: AppendTimeouts): (() => void) => {
   let timer: NodeJS.Timeout | undefined;
   const sweep = (): void => {

@@ -5,32 +5,31 @@ import { createStreamLines } from './stream-lines.ts';
 export interface PendingAppend {
   readonly request: AppendRequest;
   readonly sinceMs: number;
-  /** Part of a batch that was given to a connection. From here on its outcome can be unknown. */
+  /** From here on the outcome can be unknown. */
   sent: boolean;
   readonly settle: (outcome: AppendResult | Error) => void;
 }
 
 export interface AppendQueueLimits {
-  /** Maximum number of callers, including those already sent. */
+  /** Including those already sent. */
   readonly appendsMax: number;
-  /** Maximum size of their payloads in bytes. A single append is always accepted. */
   readonly bytesMax: number;
   readonly batchAppendsMax: number;
-  /** A batch of this size takes no further append. It can exceed the limit by its last append. */
+  /** The last append of a batch may exceed the limit. */
   readonly batchBytesMax: number;
 }
 
-/** Pending appends in order of arrival. At most one append of each stream is in progress (`stream-lines.ts`). */
+/** At most one append of each stream is in progress (`stream-lines.ts`). */
 export interface AppendQueue {
   readonly size: number;
-  /** Number of appends that could be sent now; some may have timed out. */
+  /** Appends that could be sent now; some may have timed out. */
   readonly ready: number;
   /** @throws EventStoreUnavailableError if the queue is full */
   add(request: AppendRequest): Promise<AppendResult>;
-  /** Returns the next batch, possibly empty. Call `done` for each of its members afterwards. */
+  /** Call `done` for each member afterwards. */
   takeBatch(appendsMax: number): PendingAppend[];
   done(append: PendingAppend): void;
-  /** Rejects every append for which `judge` returns an error, oldest first. Ends at the first 'stop'. */
+  /** Oldest first; ends at the first 'stop'. */
   giveUp(judge: (append: PendingAppend) => Error | 'keep' | 'stop'): void;
 }
 

@@ -3,7 +3,7 @@ import { BatchRefusedError } from './append-failure.ts';
 import type { AppendConnection } from './append-connection.ts';
 import type { PendingAppend } from './append-queue.ts';
 
-/** Sends a batch and answers every caller. Never rejects. @returns the result with the highest new position, if any */
+/** Never rejects. @returns the result with the highest new position, if any */
 export const deliverBatch = async (
   connection: AppendConnection,
   batch: readonly PendingAppend[],
@@ -30,7 +30,7 @@ const settleAll = (
   return last;
 };
 
-/** One invalid append must not fail the others: retries each append alone. */
+/** One invalid append must not fail the others. */
 const settleRefused = async (
   connection: AppendConnection,
   batch: readonly PendingAppend[],

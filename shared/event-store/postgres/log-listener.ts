@@ -3,24 +3,20 @@ import type { Logger } from 'pino';
 import { backoffMs, sleep } from '../../async/backoff.ts';
 import type { LogReach } from '../log-reach.ts';
 
-/** Exchanges the log's last position with other processes through `LISTEN` and `NOTIFY`. */
 export interface LogListener {
   readonly listening: boolean;
-  /** Starts listening in the background, once. */
   listen(): void;
-  /** Notifies other processes soon. Lost without a connection: they query the head once a second. */
+  /** Lost without a connection: other processes query the head once a second. */
   announce(position: number): void;
-  /** Sends a pending announcement first, if connected. */
   close(): Promise<void>;
 }
 
 const CHANNEL = 'event_log';
 const RETRY = { baseMs: 50, capMs: 2_000 };
 /**
- * The notification is not part of the append transaction: a notifying transaction holds a cluster-wide lock until its
- * commit is on disk. So all appends, and all other notifications on the server, would wait for each other's disk
- * writes. A notification is only a hint, so it may be late or lost (therefore also `synchronous_commit = off`).
- * @param announceEveryMs minimum interval of announcements in ms; after an idle time the first one is immediate
+ * Not part of the append transaction: a notifying transaction holds a cluster-wide lock until its commit is
+ * on disk, and all appends would wait for each other. A notification may be late or lost (therefore also
+ * `synchronous_commit = off`). @param announceEveryMs after an idle time the first one is immediate
  */
 export const createLogListener = (
   config: ClientConfig,
@@ -85,7 +81,7 @@ export const createLogListener = (
         });
     },
     close: async () => {
-      // Ends the pause between two announcements, so that the latest position is sent before the connection closes.
+      // Ends the pause between two announcements, so that the latest position is sent.
       closing.abort();
       await announcing;
       await client?.end();

@@ -19,19 +19,16 @@ export interface PostgresEventStoreOptions {
   /** For reads. Appends and `LISTEN` use `appendConnections` + 1 others, opened on first use. */
   readonly pool: Pool;
   readonly log: Logger;
-  /**
-   * Number of append connections, default 2: while the batch of one is written, the batch of the other is in transit.
-   * More do not help, because only one transaction at a time writes to the log.
-   */
+  /** Default 2: one batch is written while the other is in transit. Only one transaction at a time writes. */
   readonly appendConnections?: number;
-  /** Minimum interval of notifications to other processes, in ms; the first one is immediate. Default: 5. */
+  /** Default: 5. */
   readonly announceEveryMs?: number;
-  /** Selects streams of high-volume events, for which the account has a separate position. Default: none. */
+  /** Streams of high-volume events, for which the account has a separate position. Default: none. */
   readonly hasOwnPositions?: (stream: string) => boolean;
   readonly timeouts?: PostgresTimeouts;
 }
 
-/** The wait in the queue may take as long as opening a connection. 400 ms are added to pass on a late answer. */
+/** Queueing may take as long as opening a connection; 400 ms for a late answer. */
 const appendTimeoutsOf = ({ connectMs, queryMs }: PostgresTimeouts): AppendTimeouts => ({
   queuedMs: connectMs,
   answerMs: queryMs + 400,
@@ -43,7 +40,7 @@ export interface PostgresEventStore extends EventStore {
   readonly listening: boolean;
 }
 
-/** The event log in Postgres: dense positions in commit order, group commit (docs/design/records/0001-dense-log.md). */
+/** Dense positions in commit order, group commit (docs/design/records/0001-dense-log.md). */
 export const createPostgresEventStore = (options: PostgresEventStoreOptions): PostgresEventStore => {
   const { pool, log, connectionString, appendConnections = 2, timeouts = requestTimeouts } = options;
   const { announceEveryMs = 5, hasOwnPositions = () => false } = options;

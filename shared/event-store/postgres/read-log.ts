@@ -7,29 +7,21 @@ import { eventOf, type Row } from './recorded-row.ts';
 
 export interface LogReader {
   head(): Promise<number>;
-  /** @throws EventStoreUnavailableError */
   readPage: DenseLog['readPage'];
-  /** @throws EventStoreUnavailableError */
   readStream(stream: string, options?: ReadStreamOptions): AsyncIterable<RecordedEvent>;
 }
 
 const STREAM_PAGE = 500;
-/** Maximum payload of a page, plus one event: bounds memory for any event count. */
+/** Plus one event: bounds memory for any event count. */
 const PAGE_BYTES_MAX = 16 * 1024 * 1024;
 
-/**
- * Maximum number of streams whose first pages are read by one statement, and the bytes for each: a share of
- * `PAGE_BYTES_MAX`, plus one event. The remaining pages of longer streams are read separately. So one statement holds
- * at most the memory of one page and 16 events.
- */
+/** Streams that one statement reads, and the bytes for each, plus one event. */
 const TOGETHER_MAX = 16;
 const TOGETHER_BYTES_MAX = PAGE_BYTES_MAX / TOGETHER_MAX;
-/** Concurrent statements of this kind: a slow one does not block the others. */
 const TOGETHER_IN_FLIGHT_MAX = 4;
 
 interface PageOfStream {
   readonly stream: string;
-  /** First revision; the last one when backward. */
   readonly from: number;
   readonly backward: boolean;
   readonly count: number;
@@ -40,7 +32,7 @@ interface StreamPage {
   readonly isLast: boolean;
 }
 
-/** Columns arrive as text, because the default parsers would create values that are not used. */
+/** The default parsers would create values that are not used. */
 const asText = { getTypeParser: () => (text: string) => text } as CustomTypesConfig;
 
 const parseTimestamp = types.getTypeParser(types.builtins.TIMESTAMPTZ, 'text') as (text: string) => Date;
@@ -124,10 +116,8 @@ const readPages =
     });
   };
 
-/**
- * Every command starts by reading its stream: concurrent first reads share one statement. If it fails, each stream is
- * read separately, so that one unreadable or slow stream does not fail the others.
- */
+// Every command starts by reading its stream: first reads share one statement. If it fails, each stream is
+// read alone.
 const createReadFirst = (query: Query): ((page: PageOfStream) => Promise<StreamPage>) => {
   const alone = readAlone(query);
   const together = readPages(query);
@@ -144,7 +134,7 @@ const createReadFirst = (query: Query): ((page: PageOfStream) => Promise<StreamP
   return async (page) => (await read(page))();
 };
 
-/** Reads through `pool` and never writes, so a failed read is never an unknown outcome. */
+/** Never writes, so a failed read is never an unknown outcome. @throws EventStoreUnavailableError */
 export const createLogReader = (pool: Pool): LogReader => {
   const query = queryOf(pool);
   const toIso = createIsoConverter();

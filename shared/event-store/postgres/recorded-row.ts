@@ -1,7 +1,6 @@
 import { printPosition } from '../dense-position.ts';
 import type { RecordedEvent } from '../event-store.ts';
 
-/** A row of the log; all columns are text. */
 export type Row = [
   position: string,
   stream: string | null,
@@ -12,7 +11,7 @@ export type Row = [
   metadata: string,
   recordedAt: string,
   bytes: string,
-  /** Index of the requested page, from 1. Present only if several pages were requested. */
+  /** From 1, if several pages were requested. */
   page?: string,
 ];
 

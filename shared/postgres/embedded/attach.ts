@@ -13,22 +13,18 @@ export interface Attachment {
   readonly port: number;
 }
 
-/** Longest time, in ms, until Postgres answers. */
 const ATTACH_MS_MAX = 60_000;
-/** Longest time, in ms, while Postgres reports that it starts: after a crash it replays up to `max_wal_size` of WAL. */
+/** After a crash, Postgres replays up to `max_wal_size` of WAL. */
 const RECOVERY_MS_MAX = 600_000;
 
-/** Clients of this process use a port that Postgres cannot have now. A later attempt may succeed. */
+/** A later attempt may succeed. */
 export class PortTakenError extends Error {
   override readonly name = 'PortTakenError';
 }
 
 /**
- * Joins the Postgres of the data directory, and starts it if it does not run. If several processes start it at once,
- * Postgres' own lock on the directory lets one succeed, and the others join that one.
- * @param port required port; undefined for any
- * @throws PortTakenError when another program uses `port`, or Postgres listens at another port
- * @throws RefusedSettingError immediately; Error when Postgres does not become ready
+ * If several processes start Postgres, its lock on the directory lets one succeed; the others join it.
+ * @throws PortTakenError, RefusedSettingError; Error when Postgres does not become ready
  */
 export const attach = async (
   options: AttachOptions,
@@ -67,12 +63,11 @@ const start = async (options: StartOptions, port: number | undefined): Promise<v
   if (port === undefined || (await isPortFree(port))) {
     return startPostgres(options, port ?? (await choosePort(dataDirectory, await lastPort(dataDirectory))));
   }
-  // Another process that uses this Postgres may have started it in the meantime.
+  // Another process may have started it in the meantime.
   if ((await findPostmaster(dataDirectory)) !== undefined) return;
   throw new PortTakenError(`port ${port} of Postgres is in use by another program`);
 };
 
-/** Retrying does not help after a wrong password, a refused setting, or a program that cannot be executed. */
 const mayPass = (error: unknown): boolean => {
   const isFinal = [PortTakenError, ForeignServerError, RefusedSettingError].some(
     (kind) => error instanceof kind,

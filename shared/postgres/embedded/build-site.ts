@@ -6,18 +6,14 @@ import { sharedDirectory } from './shared-directory.ts';
 import { canEnter, type UnixUser } from './unprivileged-user.ts';
 
 export interface BuildSite {
-  /** Owned by the Postgres user. */
   readonly directory: string;
   readonly dataDirectory: string;
-  /** @returns false if another process published its cluster first */
+  /** False if another process published its cluster first. */
   publish(): Promise<boolean>;
   close(): Promise<void>;
 }
 
-/**
- * @param path final path of the cluster. If the Postgres user cannot reach it, the cluster is built and stays in a
- *   shared directory, and `path` becomes a symbolic link.
- */
+/** If the Postgres user cannot reach `path`, it becomes a link to the cluster in a shared directory. */
 export const openBuildSite = async (path: string, user: UnixUser | undefined): Promise<BuildSite> => {
   const parent = dirname(path);
   const isElsewhere = !(await canEnter(parent, user));

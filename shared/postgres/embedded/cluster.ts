@@ -9,7 +9,6 @@ import { createSecrets, readSecrets, type Secrets } from './secrets.ts';
 import { isUsable, type UnixUser } from './unprivileged-user.ts';
 
 export interface ClusterOptions {
-  /** The service's data folder. The cluster is in its subfolder `postgres`. */
   readonly dataDir: string;
   readonly binaries: Binaries;
   readonly user: UnixUser | undefined;
@@ -17,21 +16,15 @@ export interface ClusterOptions {
 }
 
 export interface Cluster {
-  /** Without symbolic links. */
   readonly dataDirectory: string;
   readonly secrets: Secrets;
 }
 
-/**
- * Returns the cluster of `dataDir`, and creates it if needed. The cluster is published only when it is complete,
- * including roles and database. So a killed process leaves nothing that breaks the next start, and if several processes
- * create a cluster, all use the first.
- * @throws Error if the cluster has another major version, or its user cannot reach it
- */
+/** Published only when complete: a killed process leaves nothing that breaks the next start. @throws Error */
 export const ensureCluster = async (options: ClusterOptions): Promise<Cluster> => {
   const { dataDir, user } = options;
   const created = await mkdir(dataDir, { recursive: true, mode: 0o755 });
-  // Set explicitly because of the umask. The Postgres user must traverse this folder, but must not list it.
+  // Explicit because of the umask. The Postgres user must traverse this folder, but must not list it.
   if (created !== undefined && user !== undefined) await chmod(dataDir, 0o711);
   const path = join(await realpath(dataDir), 'postgres');
   if ((await lstat(path).catch(() => undefined)) === undefined) await createCluster(path, options);
@@ -79,7 +72,7 @@ const createCluster = async (path: string, options: ClusterOptions): Promise<voi
   }
 };
 
-/** The builtin locale sorts identically on every machine. Syncing once at the end is four times as fast as now. */
+/** The builtin locale sorts identically on every machine. Syncing once at the end is four times as fast. */
 const initialise = async (site: BuildSite, secrets: Secrets, options: ClusterOptions): Promise<void> => {
   const { binaries, user } = options;
   const passwordFile = join(site.directory, 'password');
@@ -94,7 +87,7 @@ const initialise = async (site: BuildSite, secrets: Secrets, options: ClusterOpt
   });
 };
 
-/** Uses single-user mode, which needs no port and reads the passwords from standard input. */
+/** Single-user mode needs no port and reads the passwords from standard input. */
 const createRoles = async (site: BuildSite, secrets: Secrets, options: ClusterOptions): Promise<void> => {
   const errors = await runProgram({
     path: options.binaries.postgres,
@@ -106,7 +99,7 @@ const createRoles = async (site: BuildSite, secrets: Secrets, options: ClusterOp
       '',
     ].join('\n'),
   });
-  // The exit status does not report errors. Only the matched line is shown: the next line contains the password.
+  // The exit status does not report errors. The next line contains the password.
   const failure = /(?:ERROR|FATAL|PANIC): .*/.exec(errors)?.[0];
   if (failure !== undefined) throw new Error(`the embedded Postgres could not be set up: ${failure}`);
 };

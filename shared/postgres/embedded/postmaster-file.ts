@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { systemClock } from '../../async/clock.ts';
 import { existsProcess, isPostmasterOf } from './processes.ts';
 
-/** The contents of `postmaster.pid`. */
 export interface Postmaster {
   readonly pid: number;
   readonly port: number;
@@ -13,7 +12,7 @@ export interface Postmaster {
 
 const fileOf = (dataDirectory: string): string => join(dataDirectory, 'postmaster.pid');
 
-/** An empty file older than this, in ms, is not one that is being written. */
+/** An older empty file is not one that is being written. */
 const TORN_AFTER_MS = 2_000;
 
 /** Lines: pid, data directory, start time, port, socket directory, address, shared memory, status. */
@@ -32,20 +31,18 @@ const read = (dataDirectory: string): Promise<string | undefined> =>
     throw error;
   });
 
-/** Returns the running postmaster of this data directory. */
 export const findPostmaster = async (dataDirectory: string): Promise<Postmaster | undefined> => {
   const found = parse((await read(dataDirectory)) ?? '');
   return found !== undefined && (await isPostmasterOf(found.pid, dataDirectory)) ? found : undefined;
 };
 
-/** Returns the port of the last postmaster if it did not remove its file, e.g. after a crash. */
+/** If the last postmaster did not remove its file, e.g. after a crash. */
 export const lastPort = async (dataDirectory: string): Promise<number | undefined> =>
   parse((await read(dataDirectory)) ?? '')?.port;
 
 /**
- * Removes a stale file that would prevent a start: its pid now belongs to another program or a zombie, or a crash left
- * the file incomplete. Postgres itself replaces all other stale files. Orphaned backends still prevent a start:
- * Postgres finds their shared memory by the inode of the data directory.
+ * For a pid that belongs to another program, or a file that a crash left incomplete. Postgres replaces all
+ * other stale files itself.
  */
 export const discardStaleFile = async (dataDirectory: string): Promise<void> => {
   const content = await read(dataDirectory);

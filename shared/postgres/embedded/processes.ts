@@ -15,10 +15,9 @@ const signal = (pid: number, name: NodeJS.Signals | 0): boolean => {
   }
 };
 
-/** Returns true if the pid exists, also for a zombie. */
+/** True also for a zombie. */
 export const existsProcess = (pid: number): boolean => signal(pid, 0);
 
-/** Continues a paused (SIGSTOP) process. */
 export const resume = (pid: number): void => void signal(pid, 'SIGCONT');
 
 /** Empty for a zombie. In a container whose process 1 reaps no orphans, a killed process stays a zombie. */
@@ -32,7 +31,6 @@ const commandLine = async (pid: number): Promise<readonly string[]> => {
 export const isAlive = async (pid: number): Promise<boolean> =>
   existsProcess(pid) && (await commandLine(pid))[0] !== '';
 
-/** @returns false if the process still runs after `timeoutMs` */
 export const waitForExit = async (pid: number, timeoutMs: number): Promise<boolean> => {
   const deadline = performance.now() + timeoutMs;
   while (await isAlive(pid)) {
@@ -46,7 +44,6 @@ export const waitForExit = async (pid: number, timeoutMs: number): Promise<boole
 const workingDirectory = (pid: number): Promise<string | undefined> =>
   readlink(`/proc/${pid}/cwd`).catch(() => undefined);
 
-/** Returns true if the process is a postmaster of this directory, and not a program that has reused its pid. */
 export const isPostmasterOf = async (pid: number, dataDirectory: string): Promise<boolean> => {
   const [program = '', ...args] = await commandLine(pid);
   if (basename(program) !== 'postgres') return false;
@@ -73,11 +70,7 @@ const orphansOf = async (dataDirectory: string): Promise<readonly number[]> => {
 
 const ORPHAN_GRACE_MS = 1_000;
 
-/**
- * Ends backends whose postmaster was killed; like any crash, this loses only uncommitted work. A busy backend notices
- * the loss only after its statement, and no new postmaster can start before all have ended. Linux only: elsewhere the
- * start waits for them.
- */
+/** No new postmaster can start before all have ended, and a busy one notices the loss late. Linux only. */
 export const endOrphans = async (dataDirectory: string): Promise<void> => {
   if (!hasProc) return;
   for (const name of ['SIGQUIT', 'SIGKILL'] as const) {

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import type { UnixUser } from './unprivileged-user.ts';
 
-/** Passes no variables of this process: they contain secrets, and `PG...` variables change the programs' behaviour. */
+/** Variables of this process contain secrets, and `PG...` variables change the programs' behaviour. */
 const programEnvironment = { PATH: '/usr/bin:/bin', LC_ALL: 'C' };
 
 const OUTPUT_CHARS_MAX = 4_000;
@@ -10,18 +10,14 @@ interface Program {
   readonly path: string;
   readonly args: readonly string[];
   readonly user: UnixUser | undefined;
-  /** Written to standard input. Use it for secrets: other users can read command lines. */
+  /** For secrets: other users can read command lines. */
   readonly input?: string;
   readonly environment?: Readonly<Record<string, string>>;
-  /** File descriptor for the output, if children of the program keep it open. Default: collected for the error. */
+  /** For children of the program that keep the output open. */
   readonly output?: number | undefined;
 }
 
-/**
- * Runs a program until it exits.
- * @returns the end of its standard error
- * @throws Error with the end of its output if it cannot be run or fails
- */
+/** @returns the end of its standard error @throws Error with the end of its output */
 export const runProgram = async ({
   path,
   args,

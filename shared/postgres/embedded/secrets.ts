@@ -2,16 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { link, open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** The passwords of the two roles, stored next to the cluster in a file that only its owner can read. */
+/** Stored in a file next to the cluster that only its owner can read. */
 export interface Secrets {
   readonly adminPassword: string;
-  /** Password of the role `exchange`, which owns the service's database. */
   readonly runtimePassword: string;
 }
 
 const fileName = 'postgres-secrets.json';
 
-/** @throws Error if the file is missing or unreadable; a cluster cannot be used without it */
 export const readSecrets = async (dataDir: string): Promise<Secrets> => {
   try {
     return JSON.parse(await readFile(join(dataDir, fileName), 'utf8')) as Secrets;
@@ -22,7 +20,7 @@ export const readSecrets = async (dataDir: string): Promise<Secrets> => {
   }
 };
 
-/** Creates random passwords. If several processes start with an empty directory, all use the first passwords. */
+/** If several processes start with an empty directory, all use the first passwords. */
 export const createSecrets = async (dataDir: string): Promise<Secrets> => {
   const draft = join(dataDir, `.${fileName}-${process.pid}-${randomBytes(6).toString('base64url')}`);
   const secrets: Secrets = {

@@ -20,7 +20,6 @@ export const chosenSizes = ({ POSTGRES_BUFFERS_MB, POSTGRES_WAL_MB }: ChosenSize
   ...(POSTGRES_WAL_MB !== undefined && walSizes(POSTGRES_WAL_MB)),
 });
 
-/** The container's memory limit, or the machine's memory if that is smaller. */
 const memoryBytes = (): number => {
   const constrained = process.constrainedMemory?.() ?? 0;
   return constrained > 0 ? Math.min(totalmem(), constrained) : totalmem();
@@ -35,10 +34,8 @@ const megabytes = (bytes: number, minMb: number, maxMb: number): number =>
   Math.round(Math.max(minMb, Math.min(maxMb, bytes / MB)));
 
 /**
- * Computes settings from the machine's memory and disk, capped for a laptop: a busy service sets larger ones. Shared
- * buffers use memory only when they are filled. A larger `max_wal_size` writes fewer full-page images: with 10,000,000
- * events and 8 GB, a batch writes 2-3 MB of WAL instead of 45-54. WAL compression stays off: the build has
- * only pglz, and CPU time is scarcer than the remaining images. Durability settings keep their safe defaults.
+ * Sized for a laptop. A larger `max_wal_size` writes fewer full-page images: with 10,000,000 events and 8 GB,
+ * a batch writes 2-3 MB of WAL instead of 45-54. No WAL compression: CPU time is scarcer.
  */
 export const fittedSettings = async (dataDirectory: string): Promise<PostgresSettings> => {
   const memory = memoryBytes();
@@ -62,7 +59,6 @@ export const fittedSettings = async (dataDirectory: string): Promise<PostgresSet
     log_timezone: 'UTC',
     timezone: 'UTC',
     log_checkpoints: 'off',
-    // Parameter values are not logged.
     log_parameter_max_length_on_error: '0',
   };
 };

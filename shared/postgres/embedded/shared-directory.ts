@@ -3,11 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isUsable, type UnixUser } from './unprivileged-user.ts';
 
-/**
- * Returns a directory that the Postgres user can reach. Needed if the program's folder is not, e.g. below root's home.
- * Prefers `/var/lib/buyer-exchange`, because programs that clean up temporary files ignore it.
- * @throws Error if no directory is usable
- */
+/** Programs that clean up temporary files ignore the first candidate. */
 export const sharedDirectory = async (user: UnixUser | undefined): Promise<string> => {
   const us = process.getuid?.() ?? 0;
   const candidates = ['/var/lib/buyer-exchange', join(tmpdir(), `buyer-exchange-${us}`)];
@@ -27,7 +23,7 @@ const isCreated = async (path: string, user: UnixUser | undefined): Promise<bool
   return (await isTrusted(path)) && (await isUsable(path, user));
 };
 
-/** True if only this user can write here. In a temporary directory, another user may have created the name first. */
+/** In a temporary directory, another user may have created the name first. */
 const isTrusted = async (path: string): Promise<boolean> => {
   const { mode, uid } = await lstat(path);
   const isDirectory = (mode & 0o170_000) === 0o040_000;

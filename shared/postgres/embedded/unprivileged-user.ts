@@ -10,7 +10,7 @@ export interface UnixUser {
 
 const candidates = ['postgres', '_postgres', 'nobody'] as const;
 
-/** Postgres refuses to run as root: returns the first candidate that exists on this machine. */
+/** Postgres refuses to run as root. */
 const fallbackUser = async (): Promise<UnixUser> => {
   const lines = (await readFile('/etc/passwd', 'utf8')).split('\n').map((line) => line.split(':'));
   for (const candidate of candidates) {
@@ -24,7 +24,7 @@ const fallbackUser = async (): Promise<UnixUser> => {
   );
 };
 
-/** Returns the user that must run Postgres; undefined: the user of this process. */
+/** Undefined: this process's user. */
 export const unprivilegedUser = async (): Promise<UnixUser | undefined> =>
   process.getuid?.() === 0 ? fallbackUser() : undefined;
 
@@ -36,10 +36,7 @@ const permits = ({ mode, uid, gid }: Stats, user: UnixUser, wanted: number): boo
   return ((mode >> shift) & wanted) === wanted;
 };
 
-/**
- * Returns true if the mode bits let `user` traverse `directory` and all its ancestors. Ignores access control lists, so
- * a directory that only they permit counts as unreachable.
- */
+/** By mode bits: a directory that only access control lists permit counts as unreachable. */
 export const canEnter = async (directory: string, user: UnixUser | undefined): Promise<boolean> => {
   if (user === undefined) return true;
   for (let at = await realpath(directory); ; at = dirname(at)) {
@@ -48,7 +45,6 @@ export const canEnter = async (directory: string, user: UnixUser | undefined): P
   }
 };
 
-/** Returns true if `user` can reach and read `path`, and execute or enter it if that applies. */
 export const isUsable = async (path: string, user: UnixUser | undefined): Promise<boolean> => {
   if (user === undefined) return true;
   const stats = await stat(path);

@@ -2,34 +2,24 @@ import { Client } from 'pg';
 import { settled } from '../../async/timeout.ts';
 import { stopPostgres, type RunnableCluster } from './pg-ctl.ts';
 
-/**
- * Every process that uses this Postgres holds this lock in shared mode. A process that gets it exclusively is the only
- * user. The lock is in the database `postgres`, so it cannot collide with `advisory-locks.ts`.
- */
+/** Every user of this Postgres shares the lock; the only user gets it exclusively. */
 const USERS_LOCK = 7_216_000;
 
 const CONNECT_TIMEOUT_MS = 3_000;
 const QUERY_TIMEOUT_MS = 3_000;
 const FAREWELL_MS = 1_000;
 
-/** Registers this process as a user of the Postgres. */
 export interface Usage {
-  /** Resolves when the connection, and with it the registration, is lost. */
   readonly lost: Promise<void>;
-  /** Ends the registration, and stops Postgres if no other process is registered. @returns true if it was stopped */
+  /** True if no other process was registered, so that Postgres was stopped. */
   end(): Promise<boolean>;
 }
 
-/** The server at the port is not the Postgres of this data directory. */
 export class ForeignServerError extends Error {
   override readonly name = 'ForeignServerError';
 }
 
-/**
- * Connects as superuser, because connections are reserved for it when all others are in use.
- * @returns undefined if the last user is stopping Postgres
- * @throws ForeignServerError if the server has another data directory
- */
+/** A superuser has reserved connections. Undefined while the last user stops Postgres. */
 export const openUsage = async (adminUrl: string, cluster: RunnableCluster): Promise<Usage | undefined> => {
   const client = new Client({
     connectionString: adminUrl,
@@ -51,7 +41,7 @@ export const openUsage = async (adminUrl: string, cluster: RunnableCluster): Pro
   const leave = (): Promise<void> => settled(FAREWELL_MS, client.end());
   try {
     await client.connect();
-    // SCRAM also proves that the server has the password, but a copy of the data folder has the same password.
+    // A copy of the data folder has the same password.
     if ((await ask(`select current_setting('data_directory') as answer`)) !== cluster.dataDirectory) {
       throw new ForeignServerError('another Postgres listens at the port of this one');
     }
@@ -63,7 +53,7 @@ export const openUsage = async (adminUrl: string, cluster: RunnableCluster): Pro
     await leave();
     throw error;
   }
-  // The connection must not keep the process alive. If the process dies, the next start takes over Postgres.
+  // If the process dies, the next start takes over Postgres.
   (client as unknown as { unref(): void }).unref();
   return {
     lost,
