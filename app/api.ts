@@ -78,9 +78,7 @@ export interface ApiDependencies {
   readonly ledgers: Ledgers;
   readonly confirmations: Confirmations;
   readonly kinds: readonly AuditedKind[];
-  /** How clients reach the service. */
   readonly baseUrl: () => string;
-  /** Whether the database is up to date. */
   readonly isPrepared: () => boolean;
   /** Default: from the network, as the configuration allows. */
   readonly fetchBrand?: OutboundFetch | undefined;
@@ -88,12 +86,10 @@ export interface ApiDependencies {
   readonly log: Logger;
 }
 
-/** Memory for the ready answers of reads, in bytes. */
 const ANSWER_CACHE_BYTES_MAX = 32 * 1024 * 1024;
 /** Well within the time that a request has for its answer. */
 const VERIFY_MS_MAX = 2_000;
 
-/** All routes of the API. */
 export const apiRoutes = (dependencies: ApiDependencies): readonly Route[] => {
   const { config, pool, requestPool, objects, ledgers, confirmations, kinds } = dependencies;
   const { store, snapshots, database, progress, keys, secrets, baseUrl, registry, log } = dependencies;

@@ -13,8 +13,7 @@ import { specifiedLimits, type Limit, type LimitName, type Limits } from '../sha
 import { misspeltSettings } from './misspelt-settings.ts';
 
 /**
- * Every setting of the program. Read once at start from the environment; a wrong value stops the start with
- * a message that names the variable. `npm run -s exchange -- config` prints this list.
+ * Every setting, read once at start. A wrong value stops the start with a message that names the variable.
  */
 
 const port = z
@@ -41,7 +40,7 @@ const urlOf = (...protocols: readonly string[]) =>
       `must be a URL starting with ${protocols.join(' or ')}//`,
     );
 
-/** Checked by hand: several hosts make no URL, and the client prints a string that it does not like. */
+/** Checked by hand: several hosts make no URL, and the client's own error would print the string. */
 const eventStoreDbUrl = z.string().superRefine((url, context) => {
   const message = connectionStringProblem(url);
   if (message !== undefined) context.addIssue({ code: 'custom', message });
@@ -64,7 +63,6 @@ const limitOf = (name: LimitName, what: string) => {
     .describe(`${what}. Default ${specified.requests}/${specified.windowSeconds}: requests/seconds.`);
 };
 
-/** Text that `parse` reads; its error says what the text must be. */
 const parsedBy = <T>(parse: (text: string) => T) =>
   z.string().transform((text, context): T => {
     try {
@@ -91,7 +89,6 @@ const rolesList = z
   .transform((list) => list.split(',').map((role) => role.trim()))
   .pipe(z.array(z.enum(roles, `must be any of ${roles.join(', ')}, separated by commas`)).min(1));
 
-/** One entry a variable: what it means, its unit, its default. */
 export const variables = {
   NODE_ENV: z
     .enum(['development', 'production', 'test'])
@@ -100,7 +97,7 @@ export const variables = {
   PORT: port.default(3000).describe('TCP port to listen on; 0 picks a free one.'),
   HOST: z.string().min(1).default('127.0.0.1').describe('Address to listen on; 0.0.0.0 for all.'),
   BASE_URL: urlOf('http:', 'https:')
-    // Paths are put behind it as they are.
+    // Paths are appended as they are.
     .transform((url) => url.replace(/\/+$/, ''))
     .optional()
     .describe('How clients reach the service, e.g. https://api.example.com. Default: http://HOST:PORT.'),
@@ -217,7 +214,6 @@ export const variables = {
 const Environment = z.object(variables);
 export type Config = z.output<typeof Environment>;
 
-/** A setting is wrong; the message names the variable and what it may be. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
@@ -229,15 +225,11 @@ export const isConfigError = (error: unknown): error is Error =>
 const wrongConfiguration = (problems: readonly string[]): ConfigError =>
   new ConfigError(`Wrong configuration.\n  ${problems.join('\n  ')}`);
 
-/** @throws ConfigError if there are problems */
 const refuseProblems = (problems: readonly string[]): void => {
   if (problems.length > 0) throw wrongConfiguration(problems);
 };
 
-/**
- * Reads the configuration. An empty variable counts as not set.
- * @throws ConfigError naming every wrong variable, never its value (it may hold a password)
- */
+/** Empty means unset. @throws ConfigError naming the wrong variables, never their values (maybe passwords) */
 export const readConfig = (environment: Readonly<Record<string, string | undefined>>): Config => {
   const misspelt = misspeltSettings(Object.keys(environment), Object.keys(variables));
   refuseProblems(misspelt.map(([name, setting]) => `${name}: is no setting, did you mean ${setting}?`));
@@ -255,7 +247,7 @@ const refuseInProduction = (config: Config): void => {
   const problems = [
     ...(config.EXCHANGE_FAILPOINTS === undefined ? [] : ['EXCHANGE_FAILPOINTS: not in production']),
     ...(config.OUTBOUND_ALLOW_LOOPBACK === 'true' ? ['OUTBOUND_ALLOW_LOOPBACK: not in production'] : []),
-    // A key in one machine's folder is one that the other machines do not have.
+    // Other machines do not have a key that is in this machine's folder.
     ...(config.DATABASE_URL !== undefined && config.SECRET_KEYS === undefined
       ? ['SECRET_KEYS: must be set in production where DATABASE_URL is']
       : []),
@@ -271,7 +263,6 @@ export const outboundPolicyOf = (
   loopbackSetting: config.NODE_ENV === 'production' ? undefined : 'OUTBOUND_ALLOW_LOOPBACK=true',
 });
 
-/** The rate limits that the configuration sets. */
 export const limitsOf = (config: Config): Limits => ({
   credential: config.LIMIT_CREDENTIAL,
   address: config.LIMIT_ADDRESS,

@@ -23,10 +23,7 @@ const openNumbered = ({ store, pool }: Installation, account: NewAccount): Promi
 export const createAccount = (installation: Installation, name: string): Promise<OpenedAccount> =>
   openNumbered(installation, { name });
 
-/**
- * Opens an account for a seller.
- * @throws ApiError NOT_FOUND when the directory does not list the seller, or lists it as retired
- */
+/** @throws ApiError NOT_FOUND when the directory does not list the seller, or lists it as retired */
 export const createSellerAccount = async (
   installation: Installation,
   name: string,
@@ -37,10 +34,7 @@ export const createSellerAccount = async (
   return openNumbered(installation, { name, sellerId });
 };
 
-/**
- * Opens the first account of an empty installation.
- * @returns the account with its key, or undefined when an account exists
- */
+/** Opens the first account of an empty installation. @returns undefined when an account exists */
 export const createFirstAccount = async (installation: Installation): Promise<OpenedAccount | undefined> => {
   const client = await installation.pool.connect();
   try {

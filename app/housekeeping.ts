@@ -24,7 +24,7 @@ interface HousekeepingStores {
   readonly log: Logger;
 }
 
-/** What workers delete or end when its time is over, by the name that the log shows. */
+/** Keyed by the name that the log shows. */
 export const housekeeping = ({
   store,
   snapshots,

@@ -32,48 +32,37 @@ import { createSnapshotStore, type SnapshotStore } from '../shared/aggregate/sna
 import { createSecretStore, type SecretStore } from '../shared/secrets/secret-store.ts';
 import { keyRingOf, type KeyRing } from '../shared/secrets/key-ring.ts';
 
-/** What every program of this package stands on: one database, one pool, one log of events. */
 export interface Installation {
   readonly databaseUrl: string;
-  /** With the rights of the installation, across accounts. Not for reads that a request asks for. */
+  /** With the rights of the installation, across accounts. Not for the reads of requests. */
   readonly pool: Pool;
-  /**
-   * For claims and read models. A crash of the database may lose its last commits: both are made again from the events.
-   */
+  /** For claims and read models: commits lost in a database crash are made again from the events. */
   readonly derivedPool: Pool;
   /** For requests: each connection is bound by the policies, see `createTenantDatabase`. */
   readonly requestPool: Pool;
   /** Personal data is encrypted at rest and decrypted by this handle. */
   readonly store: EventStore;
-  /** The same store without decryption. */
   readonly sealedStore: EventStore;
   readonly personalKeys: PersonalKeys;
-  /** The keys that secrets and tokens are encrypted and signed with. */
   readonly keys: () => Promise<KeyRing>;
   readonly secrets: SecretStore;
   readonly snapshots: SnapshotStore;
-  /** Where the events are. */
   readonly storeKind: 'postgres' | 'eventstoredb';
-  /** The same log as a hash chain reads it. */
   readonly logBytes: LogBytes;
-  /** Why no append could be made now, for an operator; undefined when one could, or where only an append can show it. */
+  /** Why an append would fail now; undefined when it would not, or where only an append can show it. */
   appendProblem(): Promise<string | undefined>;
-  /** Registers the metrics of the event store, if it has any. */
   registerMetrics(registry: Registry): void;
-  /** Brings the schema up to date, and what keeps accounts apart. */
+  /** Also creates the policies that keep accounts apart. */
   migrate(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Look-ups of credentials (two at once), streams and ids; most of what asks here is asked together. */
+/** Look-ups of credentials (two at once), streams and ids. Most concurrent ones share a statement. */
 const SYSTEM_CONNECTIONS_MAX = 5;
 /** One for a batch of each read model, and the claims of the requests. */
 const DERIVED_CONNECTIONS_MAX = allProjections.length + 4;
 
-/**
- * Opens connections lazily: if an external database is unavailable, this succeeds and its users get 503.
- * @param timeouts with the stores. Default: a request's
- */
+/** Connects lazily: while an external database is unavailable, this succeeds and its users get 503. */
 export const openInstallation = async (
   config: Config,
   applicationName: string,
@@ -165,12 +154,11 @@ const createDerivedPool = (
 type EventLog = Pick<Installation, 'store' | 'storeKind' | 'logBytes' | 'appendProblem' | 'registerMetrics'>;
 
 /**
- * No client waits for the appends of a process without the role `api`. Its events share larger commits and notify
- * followers of the log less often: each notification costs every read model a statement, for any number of events.
+ * Without the role `api` no client waits for appends. Each announcement costs every read model a statement.
  */
 const UNHURRIED = { appendConnections: 1, announceEveryMs: 50 };
 
-/** The client of EventStoreDB takes memory and time to load: only who uses it does. */
+/** Imported on use: the client of EventStoreDB takes memory and time to load. */
 const openLog = async (
   config: Config,
   { limits, ...postgres }: PostgresEventStoreOptions & { readonly limits: StoreTimeouts['calls'] },

@@ -34,10 +34,7 @@ const main = async (): Promise<void> => {
 const keepsKeyFile = ({ SECRET_KEYS, ROLES }: Config): boolean =>
   SECRET_KEYS === undefined && ROLES.some((role) => role !== 'projector');
 
-/**
- * On a developer's machine the first start opens an account; in production an operator does. A log in JSON has standard
- * output for itself.
- */
+/** In development the first start opens an account. With a JSON log, nothing else uses standard output. */
 const welcome = async ({ installation, baseUrl }: Service, config: Config, log: Logger): Promise<void> => {
   const isDevelopment = config.NODE_ENV === 'development';
   const isForPeople = isPretty(config, process.stdout);
@@ -47,7 +44,7 @@ const welcome = async ({ installation, baseUrl }: Service, config: Config, log: 
     const output = isForPeople ? process.stdout : process.stderr;
     output.write(welcomeText(baseUrl, config, account));
   } catch (error) {
-    // A database that goes away now is no reason to end a service that outlives that at any other moment.
+    // A running service survives the loss of its database, so a starting one does, too.
     log.error({ err: error }, 'no first account was opened; `npm run -s exchange -- accounts create` does');
   }
 };

@@ -2,7 +2,6 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 import type { Ledgers } from '../command/conversions/ledgers.ts';
 import type { AnswerCache } from '../shared/http/answer-cache.ts';
 
-/** The registry of one process, with the metrics of Node. */
 export const createMetrics = (): Registry => {
   const metrics = new Registry();
   collectDefaultMetrics({ register: metrics });

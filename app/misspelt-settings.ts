@@ -1,8 +1,4 @@
-/**
- * Finds variables that no program of this package reads, but whose name is almost the name of a setting.
- * @returns the misspelt name and the setting's. A setting that is set as well is not guessed: its similar name then
- *   belongs to another program
- */
+/** Finds names almost like a setting's. If that setting is set as well, the name is another program's. */
 export const misspeltSettings = (
   given: readonly string[],
   settings: readonly string[],
@@ -20,7 +16,7 @@ export const misspeltSettings = (
 /** Shorter names, such as PORT, are too close to names that other programs read. */
 const LENGTH_MIN = 8;
 
-/** True if the names are equal, or differ by one letter too much, missing, wrong, or swapped with its neighbour. */
+/** True if the names are equal, or differ by one extra, missing, wrong or swapped letter. */
 const isMisspelt = (name: string, setting: string): boolean => {
   let start = 0;
   while (start < name.length && name[start] === setting[start]) start += 1;

@@ -14,12 +14,7 @@ interface Database {
 
 const RETRY = { baseMs: 100, capMs: 2_000 };
 
-/**
- * Brings the database up to date, however long it takes for it to be there: a service that
- * starts before its database waits for it instead of ending.
- * @returns false when `signal` ended the wait before it was done
- * @throws Error for which `isConfigError` is true, when the database is there but must not be used like this
- */
+/** Waits for the database. @returns false if aborted @throws an `isConfigError` if it must not be used */
 export const prepareDatabase = async (
   database: Database,
   config: Config,
@@ -57,10 +52,7 @@ const refuseSuperuser = async ({ pool, databaseUrl }: Database, config: Config):
   }
 };
 
-/**
- * Positions of two kinds of event store cannot be compared: reads would wait for the wrong position, or not at all.
- * After the events have moved, every table that contains positions is rebuilt.
- */
+/** Positions of two stores do not compare: reads would wait wrongly. A move of events rebuilds the tables. */
 const refuseOtherLog = async ({ pool, store }: Database): Promise<void> => {
   const { rows } = await pool.query<{ position: Position }>('select position from projection_checkpoints');
   for (const { position } of rows) {

@@ -19,10 +19,7 @@ const SHOWN: readonly string[] = ['request', 'stopping', 'stopped'];
 const MARGIN = 17;
 const ONE_LINE_UP = '\u001B[1A\u001B[2K';
 
-/**
- * Prints log records for people. On a terminal, repeated attempts of one thing update a single line.
- * @param all also prints what a person who only uses the service does not need
- */
+/** On a terminal, repeated attempts update a single line. @param all also prints what only operators need */
 export const prettyOutput = (screen: Screen, all: boolean): DestinationStream => {
   const isTerminal = screen.isTTY === true;
   const print = prettyFactory({

@@ -1,7 +1,4 @@
-/**
- * What a program that ends with this error prints. Errors of the language are bugs, and show where they come from; any
- * other error is a mistake of the operator or of the machine, which its message explains.
- */
+/** Errors of the language are bugs and show their stack; any other message explains an operator's mistake. */
 export const problemText = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error);
   if (BUGS.has(error.name)) return error.stack ?? error.message;

@@ -22,7 +22,6 @@ export interface ProjectorOptions {
   readonly store: EventStore;
   readonly logBytes: LogBytes;
   readonly progress: ProjectionProgress;
-  /** Rows of read models that this process has changed. */
   readonly changes: ProjectionProgress;
   readonly projections: readonly Projection[];
   readonly registry: Registry;
@@ -37,10 +36,7 @@ export interface Projector {
   stop(): Promise<void>;
 }
 
-/**
- * The role `projector`: keeps the read models and the hash chain of the log up to date. A process without the role runs
- * no projection, but knows how far the read models are.
- */
+/** Without the role `projector` it runs no projection, but knows how far the read models are. */
 export const createProjector = (options: ProjectorOptions): Projector => {
   const { config, databaseUrl, derivedPool, store, projections, progress, changes, registry, log } = options;
   const isProjector = config.ROLES.includes('projector');
@@ -76,7 +72,7 @@ export const createProjector = (options: ProjectorOptions): Projector => {
   };
 };
 
-/** The projector seals the log, so appends need not know the hash chain. */
+/** The projector seals the log, so that appends need not compute the hash chain. */
 const sealLog = ({ config, pool, logBytes, registry, log }: ProjectorOptions, signal: AbortSignal): void => {
   if (config.LOG_SEAL_SECONDS === 0) return;
   const chain = { pool, log: logBytes, keys: logKeysOf(config), clock, signal };

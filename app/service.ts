@@ -33,19 +33,13 @@ import { createWorker, type Worker } from './worker.ts';
 export interface Service {
   readonly baseUrl: string;
   readonly installation: Installation;
-  /**
-   * True once the database is up to date and everything runs; until then the service answers 503. False when
-   * it was stopped before.
-   */
+  /** True once everything runs; until then the service answers 503. False when it was stopped before. */
   readonly prepared: Promise<boolean>;
   /** Ends gracefully: answers the requests in progress, then closes everything. */
   stop(): Promise<void>;
 }
 
-/**
- * Replacements for parts of a service. Tests use them to plant defects (`test/faults/mutants.ts`) and to shorten
- * timeouts; the program itself passes none.
- */
+/** Tests plant defects (`test/faults/mutants.ts`) and shorten timeouts; the program itself passes none. */
 export interface Replacements {
   readonly store?: (store: EventStore) => EventStore;
   readonly idempotency?: (store: IdempotencyStore) => IdempotencyStore;
@@ -54,14 +48,10 @@ export interface Replacements {
   readonly tenantStatement?: RewriteStatement;
   readonly timeouts?: ClientTimeouts;
   readonly storeTimeouts?: StoreTimeouts;
-  /** Fetches the manifests of brands. */
   readonly brandFetch?: OutboundFetch;
 }
 
-/**
- * Starts one process of the service: an HTTP server, and the roles that the configuration names. The server listens
- * immediately. While the database is unavailable, it answers 503 and retries.
- */
+/** The server listens immediately. While the database is unavailable, it answers 503 and retries. */
 export const startService = async (
   config: Config,
   log: Logger,
@@ -198,7 +188,6 @@ const listenOptions = (
   ...(timeouts !== undefined && { timeouts }),
 });
 
-/** Writes what is buffered, by its name in the log. */
 const flushAll = async (
   buffers: Readonly<Record<string, { flush(): Promise<void> }>>,
   log: Logger,

@@ -1,9 +1,6 @@
 import { unbuiltAreas } from './unbuilt-areas.ts';
 
-/**
- * `/skill.md`: what an agent has to know to use the API.
- * @param baseUrl how clients reach the service, without a slash at its end
- */
+/** `/skill.md`: what an agent needs to use the API. @param baseUrl without a slash at its end */
 export const skill = (baseUrl: string): string => `# Buyer Exchange
 
 The buyer side of an advertising exchange, over HTTP and JSON. This page tells an agent how to call it. Every endpoint,

@@ -5,9 +5,7 @@ import {
 } from '../shared/event-store/eventstoredb/call-limits.ts';
 import { longTimeouts, requestTimeouts, type PostgresTimeouts } from '../shared/postgres/pool.ts';
 
-/** Timeouts of calls to the event store and to Postgres. */
 export interface StoreTimeouts {
-  /** Calls to EventStoreDB, where the events are in it. */
   readonly calls: CallLimits;
   readonly postgres: PostgresTimeouts;
 }
@@ -15,5 +13,5 @@ export interface StoreTimeouts {
 /** Short enough that a request is answered within 3 s even if a store stalls. */
 export const requestStoreTimeouts: StoreTimeouts = { calls: callLimits, postgres: requestTimeouts };
 
-/** For the operator's commands: no request waits for them, and a command should finish rather than stop halfway. */
+/** For the operator's commands: no request waits, and a command should finish rather than stop halfway. */
 export const operatorStoreTimeouts: StoreTimeouts = { calls: longCallLimits, postgres: longTimeouts };

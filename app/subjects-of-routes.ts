@@ -3,7 +3,7 @@ import type { AuditedKind } from '../query/resources/audited-kind.ts';
 import type { Route } from '../shared/http/route.ts';
 import { buyer } from '../query/resources/resource-paths.ts';
 
-/** Where routes have things that history has elsewhere: one of them, or all of an owner. */
+/** Resources whose routes differ from those of their history: one of them, or all of an owner. */
 const otherPlaces: readonly PlaceOfRoutes[] = [
   { resourceType: 'CREATIVE', path: `${buyer}/campaigns/{id}/creatives/{cid}` },
   { resourceType: 'CREATIVE', path: `${buyer}/advertisers/{id}/creatives/{cid}` },
@@ -19,14 +19,11 @@ const otherPlaces: readonly PlaceOfRoutes[] = [
 
 interface PlaceOfRoutes extends Pick<RouteSubject, 'resourceType'> {
   readonly path: string;
-  /** By a credential, and not by the path. */
+  /** Identified by a credential, not by the path. */
   readonly named?: Omit<RouteSubject, 'resourceType'>;
 }
 
-/**
- * Maps a route to the resource that it concerns: the longest known path that the route begins with decides. A route below a
- * collection that names no resource concerns the kind, for example when it creates one.
- */
+/** The longest known prefix decides. A route without an id below a collection concerns the kind. */
 export const subjectsOfRoutes = (
   kinds: readonly AuditedKind[],
 ): ((route: Pick<Route, 'path'>) => RouteSubject | undefined) => {
@@ -60,10 +57,10 @@ export const subjectsOfRoutes = (
   };
 };
 
-/** The parameter in a path segment, e.g. `id` for `{id}`; undefined for a literal segment. */
+/** `id` for `{id}`; undefined for a literal segment. */
 const nameOfParameter = (segment: string | undefined): string | undefined =>
   /^\{(\w+)\}$/.exec(segment ?? '')?.[1];
 
-/** Routes may call their parameters as they like. */
+/** Parameter names may differ. */
 const isAlike = (one: string, other: string | undefined): boolean =>
   one === other || (nameOfParameter(one) !== undefined && nameOfParameter(other) !== undefined);

@@ -1,7 +1,4 @@
-/**
- * The areas that the specification lists and nothing is built of yet, with the paths that the API family publishes
- * them under. Below each of them every method answers 501. An area that is built is taken out here.
- */
+/** Areas of the specification without code yet: every method below these paths answers 501. */
 const areas = {
   Storefronts: ['/storefronts'],
   'Product Discovery': ['/discovery', '/campaigns/discovery'],

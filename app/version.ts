@@ -10,7 +10,6 @@ const above = (directory: string): string => {
 /** The project's folder: the nearest above this file, compiled or bundled, that has a `package.json`. */
 export const packageDirectory = above(import.meta.dirname);
 
-/** The program's version. */
 export const { version } = JSON.parse(readFileSync(join(packageDirectory, 'package.json'), 'utf8')) as {
   readonly version: string;
 };

@@ -57,9 +57,7 @@ export interface WebOptions {
   readonly keyUse: KeyUse;
   readonly progress: ProjectionProgress;
   readonly readiness: readonly ReadinessPart[];
-  /** How clients reach the service. */
   readonly baseUrl: () => string;
-  /** Whether the database is up to date. */
   readonly isPrepared: () => boolean;
   readonly isStopping: () => boolean;
   readonly registry: Registry;
@@ -75,7 +73,7 @@ export interface WebOptions {
 
 const MIB = 1024 * 1024;
 
-/** The HTTP side of a process. Every process answers how it is; one with the role `api` has the API as well. */
+/** Every process reports its health; one with the role `api` also serves the API. */
 export const createWeb = (options: WebOptions): { readonly app: Express; readonly attempts: AttemptLog } => {
   const { config, pool, store, keys, rateLimits, keyUse, progress, baseUrl, isPrepared } = options;
   const { registry, log, onAnswer, replace } = options;

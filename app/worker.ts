@@ -38,23 +38,19 @@ export interface WorkerOptions {
   readonly store: EventStore;
   readonly snapshots: SnapshotStore;
   readonly secrets: SecretStore;
-  /** Rows of read models that this process has changed. */
   readonly changes: ProjectionProgress;
-  /** Tables that grow, by what they hold. */
   readonly rows: Readonly<Record<string, Purgeable>>;
   readonly log: Logger;
   readonly registry: Registry;
 }
 
-/** The role `worker`: what is done outside of requests. A process without the role has one that does nothing. */
+/** Without the role `worker` it does nothing. */
 export interface Worker {
   readonly parts: readonly ReadinessPart[];
-  /** To be called once the database is up to date. */
   start(): void;
   stop(): Promise<void>;
 }
 
-/** The worker of one process, as its configuration says. */
 export const createWorker = (options: WorkerOptions): Worker => {
   const { config, databaseUrl, rows, log, registry } = options;
   if (!config.ROLES.includes('worker')) {
@@ -110,14 +106,12 @@ export const createWorker = (options: WorkerOptions): Worker => {
   };
 };
 
-/** The read models that ask for work. */
 const ASKING = ['syndication', 'sellers', 'catalog-feeds', 'agents'];
 const FREED = 'freed';
-/** Bound of one call to an agent. */
 const AGENT_MS_MAX = 30_000;
 const AGENT_BYTES_MAX = 1_000_000;
 
-/** One look at the list of work, the runs that end meanwhile, and questions who else has something at an agent. */
+/** One look at the work list, runs that end meanwhile, and questions about other holders at an agent. */
 const WORK_CONNECTIONS_MAX = 4;
 
 /** Its commits do not wait for the disk: see `createWorkList`. */
@@ -136,7 +130,6 @@ const createWorkPool = (connectionString: string, log: Logger): Pool =>
 
 const storesOf = ({ store, snapshots }: WorkerOptions) => ({ store, snapshots, clock: systemClock });
 
-/** What workers do. */
 const workKindsOf = (options: WorkerOptions, workPool: Pool): readonly WorkKind[] => [
   syndicationOf(options, workPool),
   submissions(storesOf(options), () => listLaunchedCreatives(options.pool)),
@@ -169,7 +162,7 @@ const syndicationOf = (options: WorkerOptions, workPool: Pool): WorkKind => {
   );
 };
 
-/** Bound of reading one feed, from the first byte to the last. */
+/** From the first byte to the last. */
 const FEED_MS_MAX = 60_000;
 const FEED_BYTES_MAX = 64 * 1024 * 1024;
 
@@ -202,7 +195,7 @@ const checksOf = ({ config, store, secrets }: WorkerOptions): WorkKind => {
   });
 };
 
-/** Tells when this process has ended a lease: something else of its account may be offered then. */
+/** Signals when this process ends a lease: other work of the same account may then be offered. */
 const freeing = (list: WorkList, freed: () => void): WorkList => ({
   ...list,
   settle: async (...end) => {
@@ -211,10 +204,7 @@ const freeing = (list: WorkList, freed: () => void): WorkList => ({
   },
 });
 
-/**
- * Woken by new rows of a read model of this process, or by what its jobs have freed; by time alone where other processes
- * have them. Not by every event of the log that the read model passes over: each look costs statements.
- */
+/** Woken by rows or leases of this process, else by time. Not by every event: each look costs statements. */
 const watchOf =
   (changes: ProjectionProgress, freed: ProjectionProgress, signal: AbortSignal) =>
   (): ((ms: number) => Promise<void>) => {

@@ -18,11 +18,7 @@ export interface Tools {
   /** Opens and migrates the configured installation at the first call. @throws ConfigError */
   readonly installation: () => Promise<Installation>;
   readonly isJson: () => boolean;
-  /**
-   * Prints a result on standard output.
-   * @param value printed as one JSON line with `--json`
-   * @param text printed without `--json`; undefined prints nothing
-   */
+  /** @param value printed with `--json` @param text printed without it; undefined prints nothing */
   readonly print: (value: object, text: string | undefined) => void;
   readonly remark: (text: string) => void;
   readonly withProgress: <T>(label: string, work: (onProgress: OnProgress) => Promise<T>) => Promise<T>;
@@ -41,7 +37,6 @@ export class OperatorCommand extends Command {
   declare readonly commands: readonly OperatorCommand[];
   declare readonly parent: OperatorCommand | null;
   statuses: Statuses = STATUSES;
-  /** Arguments that follow the command's name. */
   examples: readonly string[] = [];
   /** The command answers yes or no: status 1 means "no", so every failure is status 2. */
   isQuestion = false;
@@ -61,7 +56,6 @@ export class OperatorCommand extends Command {
     return this;
   }
 
-  /** Printed after a mistake in the arguments. */
   hint(): string {
     const words = `exchange ${this.words()}`.trim();
     return `Usage: ${`${words} ${this.usage()}`.trim()}\nMore: ${words} --help\n`;

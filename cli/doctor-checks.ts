@@ -18,10 +18,8 @@ import { workBacklog } from '../shared/work-list/show-work.ts';
 import { relativeTime } from './print-table.ts';
 
 export interface Finding {
-  /** `note`: worth knowing, but not a problem. */
   readonly state: 'ok' | 'note' | 'problem';
   readonly finding: string;
-  /** One sentence: what to do about the problem. */
   readonly advice?: string;
   /** The checks after this one cannot run. */
   readonly isLast?: boolean;
@@ -30,7 +28,6 @@ export interface Finding {
 export interface Check {
   readonly check: string;
   readonly look: () => Promise<Finding>;
-  /** What to do when `look` throws. */
   readonly advice: string;
 }
 
@@ -50,7 +47,6 @@ export const isCreated = ({ DATA_DIR }: Config): Promise<boolean> =>
     () => false,
   );
 
-/** Checks that need no database. */
 export const machineChecks = (config: Config): readonly Check[] => [
   { check: 'disk', look: () => disk(config), advice: 'Make DATA_DIR a folder that this user can read.' },
   ...(config.REDIS_URL === undefined

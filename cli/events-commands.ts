@@ -99,10 +99,7 @@ const rebuildAll = async (config: Config, tools: Tools): Promise<void> => {
   }
 };
 
-/**
- * The settings for the installation whose events are in `to`. Without EVENTSTORE_URL, events and read models share
- * one Postgres, so a Postgres address names both. With EventStoreDB, the read models stay in the configured Postgres.
- */
+/** Without EVENTSTORE_URL, one Postgres has both events and read models, so its address names both. */
 const installationOf = (config: Config, to: string): Config => {
   const { DATABASE_URL: _database, EVENTSTORE_URL: _store, ...rest } = config;
   if (to === EMBEDDED) return rest;
@@ -140,10 +137,7 @@ const refuseWhileServed = async (opened: OpenedEventStore, which: string): Promi
   }
 };
 
-/**
- * Keys of personal data are in the Postgres of the installation, not in the log: read models cannot be rebuilt without
- * them.
- */
+/** Keys of personal data are in Postgres, not in the log: read models cannot be rebuilt without them. */
 const refuseWithoutKeys = async (
   { from, to }: Stores,
   config: Config,
@@ -173,7 +167,6 @@ const refuseWithoutKeys = async (
   }
 };
 
-/** @returns whether nothing differs */
 const verify = async (source: OpenedEventStore, target: OpenedEventStore, tools: Tools): Promise<boolean> => {
   const result = await tools.withProgress('comparing', (onProgress) =>
     verifyEvents(source.store, target.store, onProgress),

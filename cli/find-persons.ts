@@ -12,7 +12,7 @@ import { openParts, sealedOf } from '../shared/personal-data/sealed-store.ts';
 export interface PersonSearch {
   /** Identifiers as `comparable` returns them. */
   readonly subjects: ReadonlySet<string>;
-  /** The buyer's own ids of these persons. The search adds the ids of members that match a subject. */
+  /** The buyer's own ids. The search adds those of members that match a subject. */
   readonly ids: Set<string>;
   readonly all?: boolean;
 }
@@ -35,10 +35,7 @@ interface Scan {
 
 type Part = Parameters<(typeof personalParts)[string]['identifiers']>[0];
 
-/**
- * Searches the log for personal data. Time grows with the member and conversion events of all accounts, memory with
- * the number of matches.
- */
+/** Time grows with the member and conversion events of all accounts, memory with the matches. */
 export const findPersons = async (
   { store, keys, customerId, from, to }: Scan,
   wanted: PersonSearch,

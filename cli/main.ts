@@ -1,7 +1,5 @@
 import { runCommand } from './run-command.ts';
 
-/** The operator's command line. Works with and without a running service. */
-
 // A closed pipe (`| head`) must not abort the command's work.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;

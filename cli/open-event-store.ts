@@ -12,24 +12,17 @@ import { migrate } from '../shared/postgres/migrate.ts';
 import { createPool } from '../shared/postgres/pool.ts';
 import { countServices } from '../shared/postgres/running-services.ts';
 
-/** An event store that is opened without an installation. */
 export interface OpenedEventStore {
   readonly store: EventStore;
-  /** Undefined for EventStoreDB. */
   readonly pool?: Pool;
   /** Processes of the service that are connected to it now. Undefined where that cannot be known. */
   services(): Promise<number | undefined>;
   close(): Promise<void>;
 }
 
-/** How `openEventStore` names the Postgres of `DATA_DIR`. */
 export const EMBEDDED = 'embedded';
 
-/**
- * Opens the event store at an address: `postgres:`, `postgresql:`, `esdb:`, `esdb+discover:`, or `embedded` for
- * the Postgres of `DATA_DIR`. A Postgres gets the schema that it may lack.
- * @throws RangeError for any other address; it never shows the address, which may hold a password
- */
+/** Creates a missing Postgres schema. @throws RangeError without the address, which may hold a password */
 export const openEventStore = async (
   address: string,
   config: Pick<Config, 'DATA_DIR' | 'POSTGRES_BUFFERS_MB' | 'POSTGRES_WAL_MB'>,

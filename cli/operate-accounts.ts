@@ -12,7 +12,6 @@ import { createTenantDatabase } from '../shared/postgres/tenant-database.ts';
 
 const noAccount = (customerId: number): Error => new Error(`There is no account ${customerId}.`);
 
-/** @throws Error when the account does not exist */
 export const requireAccount = async ({ pool }: Pick<Installation, 'pool'>, customerId: number) => {
   const account = await findAccount(pool, customerId);
   if (account === undefined) throw noAccount(customerId);

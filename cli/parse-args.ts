@@ -6,11 +6,7 @@ export class ArgumentsError extends Error {
   override readonly name = 'ArgumentsError';
 }
 
-/**
- * Creates a parser for one argument or option.
- * @param problem the message for an invalid value
- * @returns a function that throws InvalidArgumentError
- */
+/** @param problem the message for an invalid value @returns a parser that throws InvalidArgumentError */
 export const parsed =
   <T>(schema: z.ZodType<T>, problem: string) =>
   (word: string): T => {
@@ -27,11 +23,7 @@ export const parseId = parsed(
   'It must be an id: a whole number of at least 1.',
 );
 
-/**
- * Validates several options together.
- * @param options the option behind each member of `values`, e.g. `--logo-url`
- * @throws ArgumentsError naming every invalid option
- */
+/** @param options the option of each member, e.g. `--logo-url` @throws ArgumentsError naming invalid ones */
 export const readOptions = <Schema extends z.ZodObject>(
   schema: Schema,
   values: { readonly [Member in keyof z.input<Schema>]?: unknown },

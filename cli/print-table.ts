@@ -8,7 +8,6 @@ const BORDERS =
   'top top-mid top-left top-right bottom bottom-mid bottom-left bottom-right left left-mid mid mid-mid right right-mid';
 const PLAIN = { ...Object.fromEntries(BORDERS.split(' ').map((name) => [name, ''])), middle: '  ' };
 
-/** The header is bold on a terminal, unless NO_COLOR is set. */
 export const tableOf = (head: readonly string[], rows: readonly (readonly string[])[]): string => {
   const style = { head: [], border: [], 'padding-left': 0, 'padding-right': 0 };
   const bold = head.map((title) => styleText('bold', title, { stream: process.stdout }));
@@ -27,7 +26,6 @@ interface List<Item> {
 /** Rows that share their column widths. Bounds memory. */
 const ROWS_MAX = 1_000;
 
-/** Prints one JSON line per item with `--json`, else a table. */
 export const printList = async <Item extends object>(
   { print, remark, isJson }: Pick<Tools, 'print' | 'remark' | 'isJson'>,
   items: AsyncIterable<Item> | Iterable<Item>,

@@ -28,10 +28,7 @@ A STORE is postgres://..., esdb://..., esdb+discover://..., or embedded: the Pos
 
 const bold = (text: string): string => styleText('bold', text, { validateStream: false });
 
-/**
- * Builds the command line, with commands in the order of the help.
- * @param output receives help and errors. Commander throws CommanderError instead of ending the process.
- */
+/** Commands are in the order of the help. Commander throws CommanderError instead of ending the process. */
 export const createProgram = (tools: Tools, output: OutputConfiguration): OperatorCommand => {
   const program = new OperatorCommand('exchange')
     .configureOutput(output)
@@ -69,7 +66,6 @@ export const createProgram = (tools: Tools, output: OutputConfiguration): Operat
   return program;
 };
 
-/** A mistake in the arguments prints a hint instead of the whole help. */
 const giveHints = (command: OperatorCommand): void => {
   command.showHelpAfterError(command.hint().trimEnd());
   for (const one of command.commands) giveHints(one);

@@ -19,7 +19,7 @@ import { ArgumentsError } from './parse-args.ts';
 
 const rebuildable = allProjections.filter(isRebuildable);
 
-/** @param names empty: every read model that supports an online rebuild @throws ArgumentsError */
+/** @param names empty: all that support an online rebuild @throws ArgumentsError */
 const namedReadModels = (names: readonly string[]): readonly Projection[] => {
   if (names.length === 0) return rebuildable;
   return [...new Set(names)].map((name) => {
@@ -150,9 +150,7 @@ interface Control {
   readonly onProgress: OnProgress;
 }
 
-/**
- * Runs `work` for each read model in sequence; a failure does not stop the others. @throws Error listing the failures
- */
+/** A failure does not stop the others. @throws Error listing the failures */
 const eachOf = async (
   tools: Tools,
   readModels: readonly Projection[],

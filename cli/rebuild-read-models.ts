@@ -22,11 +22,7 @@ export interface RebuiltReadModels {
 
 const LOOK_EVERY_MS = 300;
 
-/**
- * Empties every read model and fills it from the configured log, after that log was replaced by a copy or a backup.
- * If the process is killed, the service's projectors complete the rebuild.
- * @throws ServiceRunningError; Error when the log cannot be applied
- */
+/** After the log was replaced. If killed, projectors complete the rebuild. @throws ServiceRunningError */
 export const rebuildReadModels = async (
   { pool, store, databaseUrl }: Installation,
   log: Logger,

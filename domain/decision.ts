@@ -7,17 +7,15 @@ export interface DomainEvent<Type extends string = string, Data = unknown> {
   readonly occurredAt: string;
 }
 
-/** The union of a stream's events, derived from their schemas. */
 export type EventsOf<Schemas extends Readonly<Record<string, { readonly data: z.ZodType }>>> = {
   [Type in keyof Schemas & string]: DomainEvent<Type, z.infer<Schemas[Type]['data']>>;
 }[keyof Schemas & string];
 
-/** The result of a command: events to append (none when its effect already holds), or a typed refusal. */
+/** Events to append (none when the effect already holds), or a typed refusal. */
 export type Decision<Event, Refusal> = { readonly events: readonly Event[] } | { readonly refused: Refusal };
 
 export const accept = <Event>(...events: readonly Event[]): { readonly events: readonly Event[] } => ({
   events,
 });
 
-/** Refuses the command for a reason that its caller can act on. */
 export const refuse = <Refusal>(refused: Refusal): { readonly refused: Refusal } => ({ refused });

@@ -1,7 +1,7 @@
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null;
 
-/** Compares two JSON values. The order counts in arrays, not among an object's members. */
+/** The order counts in arrays, not among an object's members. */
 export const equalJson = (a: unknown, b: unknown): boolean => {
   if (Object.is(a, b)) return true;
   if (Array.isArray(a) || Array.isArray(b)) {

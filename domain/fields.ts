@@ -1,10 +1,7 @@
 import type { z } from 'zod';
 import { equalJson } from './equal-json.ts';
 
-/**
- * A resource lists each member once. The schemas of the resource, its events and its requests follow from the list,
- * in its order.
- */
+/** Lists each member once: the schemas of the resource, its events and its requests follow, in this order. */
 
 /**
  * The source of a member and how it can change:
@@ -92,19 +89,17 @@ export const resourceShape = <F extends Fields>(fields: F) =>
     [M in keyof F]: Unless<IsOptional<F[M]>, F[M]['shown']>;
   };
 
-/** The members that the creation's event records. */
 export const createdShape = <F extends Fields>(fields: F) =>
   shapeOf(fields, recordedUses, ({ use, recorded }) =>
     mayBeMissing.has(use) ? recorded.optional() : recorded,
   ) as { [M in MemberOf<F, RecordedUse>]: Unless<IsOptional<F[M]>, F[M]['recorded']> };
 
-/** The members that a change's event records: only changed ones; null clears a member. */
+/** Only changed members; null clears one. */
 export const changesShape = <F extends Fields>(fields: F) =>
   shapeOf(fields, replaceableUses, ({ use, recorded }) =>
     (use === 'clearable' ? recorded.nullable() : recorded).optional(),
   ) as { [M in MemberOf<F, ReplaceableUse>]: Clearable<F[M], F[M]['recorded']> };
 
-/** The members of a creation request. */
 export const createInput = <F extends Fields, I extends Inputs<F>>(fields: F, inputs: I) =>
   shapeOf(fields, inputUses, ({ use, recorded, initial }, member) => {
     const input = (inputs as Readonly<Record<string, z.ZodType>>)[member] ?? recorded;
@@ -116,10 +111,10 @@ export const createInput = <F extends Fields, I extends Inputs<F>>(fields: F, in
     >;
   };
 
-/** The members of an event that replaces all that the buyer set; absent ones have their defaults. */
+/** Replaces all that the buyer set; absent members have their defaults. */
 export const definitionShape = <F extends Fields>(fields: F) => createInput(fields, {});
 
-/** The members of an update request; absent ones stay unchanged. */
+/** Absent members stay unchanged. */
 export const updateInput = <F extends Fields, I extends Inputs<F>>(fields: F, inputs: I) =>
   shapeOf(fields, new Set<Use>(['changeable', 'clearable']), ({ use, recorded }, member) => {
     const input = (inputs as Readonly<Record<string, z.ZodType>>)[member] ?? recorded;
@@ -128,7 +123,7 @@ export const updateInput = <F extends Fields, I extends Inputs<F>>(fields: F, in
       : input.optional();
   }) as { [M in MemberOf<F, 'changeable' | 'clearable'>]: Clearable<F[M], InputOf<F, I, M>> };
 
-/** The members that an update request may repeat but not change. */
+/** An update may repeat these members but not change them. */
 export const repeatedInput = <F extends Fields, M extends keyof F & string>(
   fields: F,
   members: readonly M[],
@@ -147,7 +142,7 @@ export const initialMembers = <F extends Fields>(fields: F) =>
     ),
   ) as { [M in keyof F as F[M]['initial'] extends undefined ? never : M]: z.output<F[M]['recorded']> };
 
-/** The members of `members` that the schema has, in its order. Null and undefined leave a member out. */
+/** In the schema's order. Null and undefined leave a member out. */
 export const membersOf = <Schema extends z.ZodObject>(
   { shape }: Schema,
   members: { readonly [M in keyof z.output<Schema>]: z.output<Schema>[M] | null | undefined },
@@ -163,7 +158,7 @@ export const membersOf = <Schema extends z.ZodObject>(
 
 type ChangeRequest<Resource> = { readonly [M in keyof Resource]?: Resource[M] | null | undefined };
 
-/** Those of the wanted members that differ from the current ones. Null clears a member, undefined leaves it. */
+/** Null clears a member, undefined leaves it. */
 export const changedMembers = <Changes extends ChangeRequest<Current>, Current extends object>(
   wanted: Changes,
   current: Current,
@@ -175,13 +170,13 @@ export const changedMembers = <Changes extends ChangeRequest<Current>, Current e
     ),
   ) as Changes;
 
-/** The state after the changes that an event records. Null clears a member. */
+/** Null clears a member. */
 export const withChanges = <State extends object>(state: State, changes: ChangeRequest<State>): State => ({
   ...state,
   ...Object.fromEntries(Object.entries(changes).map(([member, value]) => [member, value ?? undefined])),
 });
 
-/** The first of the members that a request repeats with another value than the current one. */
+/** The first member repeated with another value than the current one. */
 export const contradiction = <Repeated extends object>(
   repeated: Repeated,
   current: Readonly<Record<keyof Repeated, unknown>>,

@@ -1,7 +1,7 @@
-/** Converts between UUIDs and the ids that buyers see: a prefix for the type, and the UUID's 32 digits. */
+/** Ids that buyers see: a prefix for the type, and the UUID's 32 digits. */
 export interface ShownIds {
   readonly shown: (id: string) => string;
-  /** @returns the UUID; undefined if the text is not such an id */
+  /** @returns undefined if the text is not such an id */
   readonly idOf: (shown: string) => string | undefined;
 }
 

@@ -1,12 +1,10 @@
 import { z } from 'zod';
 import { readRfc3339 } from './rfc3339.ts';
 
-/** Schemas of values that resources, events and inputs share. */
-
 /** ISO 8601 in UTC with milliseconds. */
 export const Timestamp = z.iso.datetime({ precision: 3 });
 
-/** Text of `min` to `max` code points, not trimmed. */
+/** `min` to `max` code points, not trimmed. */
 export const boundedText = (min: number, max: number) => z.string().min(min).max(max);
 
 /** Keeps the first of equal items. */
@@ -14,21 +12,17 @@ export const distinct = <Item>(items: readonly Item[]): Item[] => [
   ...new Map(items.map((item) => [JSON.stringify(item), item])).values(),
 ];
 
-/** At most `lengthMax` items; keeps the first of equal ones. */
 export const listOf = <Item extends z.ZodType>(item: Item, lengthMax: number) =>
   z.array(item).max(lengthMax).overwrite(distinct);
 
-/** For `refine`: a value of at most `charactersMax` characters as JSON. */
+/** For `refine`. */
 export const fitsJson = (charactersMax: number) =>
   [
     (value: unknown): boolean => JSON.stringify(value).length <= charactersMax,
     `must have at most ${charactersMax} characters as JSON`,
   ] as const;
 
-/**
- * Text that `read` parses: it returns the value, or the problem, e.g. `must be a day`.
- * @param shown the OpenAPI schema
- */
+/** @param read returns the value, or the problem, e.g. `must be a day` @param shown the OpenAPI schema */
 export const readText = <Value extends number | object>(
   read: (text: string) => Value | string,
   shown: { readonly format?: string; readonly description?: string } = {},
@@ -43,14 +37,14 @@ export const readText = <Value extends number | object>(
     })
     .meta({ type: 'string', ...shown });
 
-/** A credential for another system: text that fits in a header. */
+/** Fits in a header. */
 export const foreignCredential = (text = z.string()) =>
   text
     .regex(/^[\u0021-\u007e]{1,4096}$/, 'must be 1 to 4096 visible ASCII characters without spaces')
     .meta({ writeOnly: true });
 
-/** True for a complete http or https URL. The URL parser alone also accepts `https:example.com`. */
+/** The URL parser alone also accepts `https:example.com`. */
 export const isHttpUrl = (text: string): boolean => /^https?:\/\/[^/\\]/i.test(text) && URL.canParse(text);
 
-/** A moment (`rfc3339.ts`), as milliseconds since the epoch. */
+/** Milliseconds since the epoch (`rfc3339.ts`). */
 export const instant = () => readText(readRfc3339, { format: 'date-time' });

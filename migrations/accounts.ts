@@ -4,13 +4,12 @@ import { code, createTenantTable } from './schema.ts';
 const SCOPES = ['exchange:read', 'exchange:write', 'exchange:admin', 'exchange:review'];
 
 /**
- * `accounts` and `users` follow the events. `api_keys` is not a read model: no event contains a secret or its hash, so a
- * row is written before its event.
- *
- * - `accounts.access_revision`: the revision of the account event that set `disabled_at`; 0 before the first.
+ * `api_keys` is not a read model: no event contains a secret or its hash, so a row is written before its
+ * event.
+ * - `accounts.access_revision`: the revision that set `disabled_at`; 0 before the first.
  * - `api_keys.announced`: the key's event is in the stream. A key is not valid before.
- * - `api_keys.sealed_secret` lets the issuer of a key repeat the request (docs/design/access.md). It is encrypted under the
- *   issuing credential's secret, which is not stored, and deleted after a day.
+ * - `api_keys.sealed_secret` lets the issuer repeat the request (docs/design/access.md): encrypted under its
+ * secret, deleted after a day.
  */
 export const accounts = {
   name: '0.2-accounts',

@@ -2,9 +2,8 @@ import type { Knex } from 'knex';
 import { code, createTenantTable } from './schema.ts';
 
 /**
- * `body` is the API's answer as JSON text. `advertiser_counts` keeps the counts, so that a list's total does not cost
- * more as the account grows. The indexes of the list's order include the filter columns: one index alone finds a
- * page.
+ * `advertiser_counts`: a list's total costs the same for any size. Each index finds a page alone, filters
+ * included.
  */
 export const advertisers = {
   name: '0.2-advertisers',

@@ -1,10 +1,7 @@
 import type { Knex } from 'knex';
 import { code, createTenantTable } from './schema.ts';
 
-/**
- * The assets read model and its counts. `asset_objects` is not a read model: it lists stored objects that may have no
- * asset, and its row is written before the object is.
- */
+/** `asset_objects` is not a read model: objects that may have no asset, listed before they are written. */
 export const assets = {
   name: '0.2-assets',
   up: async (knex: Knex): Promise<void> => {

@@ -2,14 +2,13 @@ import type { Knex } from 'knex';
 import { code, createTenantTable } from './schema.ts';
 
 /**
- * - `audience_members`: identifiers are hashes; bytea halves their size. `revision`: the audience's revision at the
- *   member's last change. `uids`: universal ids, `[[type, value], ...]`, sorted; null if none.
- * - `audience_removals`: former members, until all agents have deleted them: AdCP requires all identifiers of a
- *   removed member.
- * - `audience_batches`: stored members that no audience event refers to yet. A later batch of the account deletes old
- *   ones.
- * - `audience_sizes`: the member count after each event, for lists of the past. Superseded rows are purged after
- *   `SIZES_KEPT_DAYS`; `superseded_at` null: the current size.
+ * - `audience_members`: bytea halves the size of the hashes. `revision`: the audience's at the member's last
+ * change. `uids`: `[[type, value], ...]`, sorted; null if none.
+ * - `audience_removals`: AdCP requires all identifiers of a removed member, until all agents have deleted it.
+ * - `audience_batches`: members that no audience event refers to yet. A later batch of the account deletes
+ * old ones.
+ * - `audience_sizes`: the count after each event, purged after `SIZES_KEPT_DAYS`; `superseded_at` null: the
+ * current one.
  */
 export const audiences = {
   name: '0.2-audiences',

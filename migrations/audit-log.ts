@@ -33,11 +33,11 @@ const createEntries = async (knex: Knex): Promise<void> => {
       present(knex, 'advertiser_id'),
     );
     table.index(['customer_id', 'user_id', ...order], 'audit_entries_by_user', present(knex, 'user_id'));
-    // The tree of causes is shown in the order of the log: the clocks of several nodes may disagree.
+    // In the order of the log: the clocks of several nodes may disagree.
     table.index(['customer_id', 'correlation_id', 'position'], 'audit_entries_by_cause');
     table.index(['customer_id', 'part'], 'audit_entries_by_key', present(knex, 'key_user_id'));
-    // The projection looks up the last entry of a stream. The index is partial so that the planner uses it only for
-    // this, not for a search by time (it would have to sort the stream's whole history).
+    // For the last entry of a stream. Partial, so that the planner does not use it for searches by time, with
+    // a sort.
     table.index(['customer_id', 'stream', 'revision'], 'audit_entries_last_of_stream', {
       predicate: knex.whereRaw('revision >= 0'),
     });
@@ -104,14 +104,13 @@ const createAttempts = async (knex: Knex): Promise<void> => {
 };
 
 /**
- * - `audit_entries`: an index of the log, one narrow row for each event, kept as long as the log. It does not contain
- *   the changes: the query folds the stream. `campaign_ids`: the campaigns after the event; the stream's next entry
- *   is derived from it. `user_id`: the owner of the actor's key. `key_user_id`: the owner of the issued key.
- * - `audit_campaigns`: finds an entry by campaign: a creative can be in several.
- * - `audit_causes`: further requests that caused an event, in addition to its correlation id. `occurred_at`: the time
- *   of the event, which finds its entry. `causation_id`: the command of that other request.
- * - `audit_attempts`: refused requests. They cause no event and are kept for some weeks (docs/design/causes.md).
- *
+ * - `audit_entries`: a narrow row for each event, kept as long as the log, without changes: the query folds
+ * the stream. `campaign_ids`: after the event; the next entry derives from it. `user_id`: the owner of the
+ * actor's key; `key_user_id`: of the issued key.
+ * - `audit_campaigns`: a creative can be in several.
+ * - `audit_causes`: further requests that caused an event. `occurred_at`: the time of the event;
+ * `causation_id`: the other request's command.
+ * - `audit_attempts`: refused requests, without events, kept for some weeks (docs/design/causes.md).
  * Each filter has an index that continues in the order of the answer.
  */
 export const auditLog = {

@@ -2,8 +2,8 @@ import type { Knex } from 'knex';
 import { code, createTenantTable } from './schema.ts';
 
 /**
- * Counts are kept for each advertiser, and for the whole account under `advertiser_id` 0. Many flights end at the
- * same time, so `campaigns_by_end` continues after the time: `shared/work-list/sweep.ts` reads it page by page.
+ * Account counts are under advertiser 0. `campaigns_by_end` continues after the time: many flights end
+ * together.
  */
 export const campaigns = {
   name: '0.2-campaigns',

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import { code, createTenantTable } from './schema.ts';
 
-/** In the form of the event sources' read model. Catalog items are stored in the event log only. */
+/** Like the event sources. Catalog items are in the event log only. */
 export const catalogs = {
   name: '0.2-catalogs',
   up: async (knex: Knex): Promise<void> => {

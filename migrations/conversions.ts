@@ -3,12 +3,10 @@ import { code, createTenantTable } from './schema.ts';
 
 /**
  * See docs/design/conversions.md.
- *
- * - `conversion_segments`: fingerprints of consecutive events of a source's stream, 16 bytes an item and a command.
- *   They have no index and are not compressed: a process reads all of them when it first uses the source.
- * - `conversion_commands`: the revisions that a command wrote, as long as it may be repeated.
- * - `conversion_health`: the last observed health of a source. Its revision says which events all three tables
- *   contain.
+ * - `conversion_segments`: 16 bytes an item and a command, without index or compression: a process reads all
+ * of a source.
+ * - `conversion_commands`: a command's revisions, as long as it may be repeated.
+ * - `conversion_health`: its revision says which events all three tables contain.
  * - `conversion_confirmations`: previewed calls. `used_by`: the command that used the confirmation.
  */
 export const conversions = {

@@ -97,8 +97,8 @@ const createSessions = async (knex: Knex): Promise<void> => {
 };
 
 /**
- * Each filter of the library has an index that continues in the order of the list. `creative_sessions.item` is the
- * session as a list shows it, so that a page does not read the variants.
+ * Each filter has an index in the list's order. `creative_sessions.item`: without the variants, which pages
+ * omit.
  */
 export const creatives = {
   name: '0.2-creatives',

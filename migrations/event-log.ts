@@ -2,21 +2,17 @@ import type { Knex } from 'knex';
 import { code } from './schema.ts';
 
 /**
- * One call appends a batch, with at most one append for each stream (`append-pump.ts`). It answers each append, in
- * the order of the arguments: 'a' accepted or 'r' repeated, with the revision and position of the last event; 'c'
- * conflict, with the stream's revision (-1 if it has no events) and no position.
- *
- * `append_*` has one element for each append. `append_apart` moves `conversion_positions`, because only reads of
- * conversions wait for these events. `append_expected`: -1 is "no stream", -2 is "any". `append_first` is the index
- * of the append's first event among `event_*`; `event_append` is the index of the event's append.
- *
- * Why the lock is a separate statement: under READ COMMITTED every statement of a VOLATILE function takes a new
- * snapshot. So the statements after the lock see every batch that committed before the lock was granted. In one
- * statement: A and B both start with the head at 7 in their snapshots. A gets the lock, writes 8 and commits. B gets
- * the lock and computes 8 from its old snapshot: at best the insert fails. With another source of positions (a
- * sequence), a reader that saw 9 before 8 became visible never sees 8. The commit releases the lock, after the batch
- * has become visible: the order of positions is the order of commits. The call is one autocommit statement, so a
- * client that stops in the middle never holds the lock.
+ * Appends a batch, with at most one append for each stream (`append-pump.ts`). Answers each append, in the
+ * order of the arguments: 'a' accepted or 'r' repeated, with the last event's revision and position; 'c'
+ * conflict, with the stream's revision (-1 if empty). `append_*` has one element an append; `append_first`
+ * and `event_append` are indexes into the other arrays. `append_apart` moves `conversion_positions`, because
+ * only reads of conversions wait for these events. `append_expected`: -1 is "no stream", -2 is "any".
+ * The lock is a separate statement, because each statement of a VOLATILE function takes a new snapshot under
+ * READ COMMITTED: the next ones see every batch that committed before. In one statement: A and B start with
+ * the head at 7. A gets the lock, writes 8, commits. B gets the lock and computes 8 from its old snapshot: at
+ * best the insert fails. With a sequence, a reader that saw 9 before 8 became visible never sees 8. The
+ * commit releases the lock after the batch is visible: positions are in the order of commits. One autocommit
+ * statement, so a client that stops in the middle never holds the lock.
  */
 const appendFunction = `
 create function append_to_log(
@@ -93,9 +89,8 @@ $body$;
 `;
 
 /**
- * The same decision for the usual case, in two thirds of the time (no arrays, no plan with twenty nodes): one event
- * for one stream, with the expected revision. Returns null and writes nothing in any other case: `append_to_log` must
- * decide then.
+ * One event with an expected revision, in two thirds of the time (no arrays, a small plan). Returns null and
+ * writes nothing in any other case: then `append_to_log` decides.
  */
 const appendEventFunction = `
 create function append_event_to_log(
@@ -134,13 +129,11 @@ $body$;
 `;
 
 /**
- * Functions, because their plans are made with the settings that they name. A prepared statement that was planned
- * while the log fitted into one page keeps its sequential scan until the next ANALYZE, a minute and a million events
- * later. (Planning every time costs 100 us a read, a call costs 20 us.)
- *
- * Both return at least one row, if one exists, and stop when `bytes`, the running sum of payload, reaches
- * `bytes_max`: memory is bounded for any size of events. `read_log` returns every position. For a category that is
- * not requested, all other columns are null.
+ * Functions, because their plans use the settings that they name. A prepared statement planned while the log
+ * fitted into one page keeps its sequential scan until the next ANALYZE, a million events later. (Planning
+ * each time costs 100 us a read, a call 20 us.)
+ * Both return at least one existing row and stop when `bytes`, the running sum of payload, reaches
+ * `bytes_max`: memory is bounded. `read_log` returns every position; columns of other categories are null.
  */
 const readFunctions = `
 create function read_log(after bigint, count_max int, bytes_max bigint, categories text[])
@@ -199,15 +192,12 @@ $body$;
 `;
 
 /**
- * Only `event-store/postgres/` reads and writes these tables; all other code uses the port.
- *
- * - `events`: `data` and `metadata` are text, unmodified: `jsonb` costs six times as much to write and rejects or
- *   changes values that JSON allows. Compressing them costs more than it saves. The next position is `max(position) +
- *   1`, one probe of the primary key's right edge, read under the lock. A row with the head would be a second source
- *   of truth, and one dead row for every batch.
- * - `account_positions`: the account's last written position. Half-empty pages keep its frequent updates out of the
- *   index.
- * - `conversion_positions`: the same for conversion events, so that only reads of conversions wait for them.
+ * Only `event-store/postgres/` touches these tables.
+ * - `events`: text, because `jsonb` costs six times as much to write, and rejects or changes values that JSON
+ * allows. Compression costs more than it saves. The next position is `max(position) + 1`, read under the
+ * lock: a head row would be a second source of truth, and one dead row a batch.
+ * - `account_positions`: half-empty pages keep its frequent updates out of the index.
+ * - `conversion_positions`: separate, so that only reads of conversions wait for these events.
  */
 export const eventLog = {
   name: '0.2-event-log',

@@ -2,8 +2,7 @@ import type { Knex } from 'knex';
 import { code, createTenantTable } from './schema.ts';
 
 /**
- * `body` is the folded source as JSON text. The index by key has the status, so that active sources are found first:
- * every call with conversions may search by key, and all advertisers of an account can use the same key, e.g. `web`.
+ * The index by key starts with the status: conversion calls search by key, which all advertisers may share.
  */
 export const eventSources = {
   name: '0.2-event-sources',

@@ -2,9 +2,9 @@ import type { Knex } from 'knex';
 import { code } from './schema.ts';
 
 /**
- * - `idempotency_keys`: one row for each idempotency key of an account: first the claim of the request that runs the
- *   command, then its answer, kept for 24 h. All times are the database's.
- * - `snapshots`: folded states of long streams, derived from the log. The table can be emptied at any time.
+ * - `idempotency_keys`: first the claim of the running request, then its answer, kept for 24 h by the
+ * database's clock.
+ * - `snapshots`: folded states of long streams. May be emptied at any time.
  */
 export const idempotency = {
   name: '0.2-idempotency',

@@ -22,16 +22,16 @@ import { syndication } from './syndication.ts';
 import { tasks } from './tasks.ts';
 import { work } from './work.ts';
 
-/** Structurally `Migration` of `shared`: this folder imports nothing from the others; `app` passes it on. */
+/** `Migration` of `shared`, by structure: this folder imports nothing. */
 interface Migration {
   readonly name: string;
   up(knex: Knex): Promise<void>;
 }
 
 /**
- * The schema of 0.2: one baseline for each context, edited in place until 0.2 is released. `accounts` comes early
- * because the policies of other tables call its function. Later migrations come at the end, in files that begin with
- * a number (`0001-...`). A released migration is never edited or reordered.
+ * Baselines of 0.2, edited in place until its release; `accounts` comes early, because policies call its
+ * function. Later migrations follow in numbered files (`0001-...`). A released one is never edited or
+ * reordered.
  */
 export const migrations: readonly Migration[] = [
   eventLog,

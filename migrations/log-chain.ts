@@ -2,14 +2,13 @@ import type { Knex } from 'knex';
 import { code } from './schema.ts';
 
 /**
- * The hash chain over the log (docs/design/records/0009-log-chain.md, docs/operate/log-seals.md). A follower stores a checkpoint of
- * the chain after a number of events. Kept as long as the log: some 9 bytes an event.
- *
+ * The hash chain over the log (docs/design/records/0009-log-chain.md, docs/operate/log-seals.md), 9 bytes an
+ * event.
  * - `chain`: from 1. Moving the log to another store starts a new chain, because positions differ there.
- * - `last`: a checkpoint without events has the same value as the one before: it only signs it.
- * - `leaves`: the first 8 bytes of the chain's value after each event. They identify the first event that does not
- *   match.
- * - `log_keys`: all public keys that ever signed, for display only: a proof needs them from another source.
+ * - `last`: a checkpoint without events only signs the value of the one before.
+ * - `leaves`: 8 bytes of the chain's value after each event, which identify the first event that does not
+ * match.
+ * - `log_keys`: the public keys that signed, for display: a proof needs them from another source.
  */
 export const logChain = {
   name: '0.2-log-chain',

@@ -3,13 +3,11 @@ import { code, createTenantTable } from './schema.ts';
 
 /**
  * Data that cannot be rebuilt from the log.
- *
- * - `secrets`: users' secrets, encrypted; requests cannot read the table. A sweep deletes secrets without an owner.
- * - `personal_keys`: the keys that encrypt an account's personal data in the log; the keys themselves are in
- *   `secrets`. Every change of them raises `version`. The row stays when its keys are erased, so that lost keys are
- *   distinguishable from erased ones.
- * - `forgettings`: the erasures by an operator: pending until all agents were notified, and a record after that. It
- *   names no person. `members`: the number of deleted rows by audience.
+ * - `secrets`: encrypted; requests cannot read the table. A sweep deletes secrets without an owner.
+ * - `personal_keys`: the keys are in `secrets`. Every change raises `version`. The row stays when its keys
+ * are erased, so that lost keys are distinguishable from erased ones.
+ * - `forgettings`: an operator's erasures, without names: pending until all agents were notified. `members`:
+ * deleted rows by audience.
  */
 export const personalData = {
   name: '0.2-personal-data',

@@ -2,9 +2,9 @@ import type { Knex } from 'knex';
 import { code } from './schema.ts';
 
 /**
- * The table of `rate-limiter-flexible`, which counts here when there is no Redis. The package relies on the order of
- * the columns. Unlogged: a database crash loses the counters of one window, and keeping them safe would cost every
- * request. No indexed column changes during a window, so counting updates rows in place.
+ * For `rate-limiter-flexible`, which relies on the order of columns. Unlogged: a crash loses one window's
+ * counters; keeping them would cost every request. No indexed column changes in a window, so updates stay in
+ * place.
  */
 export const rateLimits = {
   name: '0.2-rate-limits',
@@ -12,7 +12,7 @@ export const rateLimits = {
     await knex.schema.createTable('rate_limits', (table) => {
       code(table, 'key').primary();
       table.integer('points').notNullable();
-      // The end of the window, in ms since 1970.
+      // Ms since 1970.
       table.bigInteger('expire').notNullable();
       table.index(['expire'], 'rate_limits_by_end');
     });

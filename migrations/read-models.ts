@@ -2,14 +2,13 @@ import type { Knex } from 'knex';
 import { code, createTenantTable } from './schema.ts';
 
 /**
- * - `projection_checkpoints.epoch` is raised when rows change without a new event (a retried parked stream, a
- *   rebuild). Rows are a function of position and epoch, so both together are a sound cache key. A checkpoint is one
- *   row that is updated many times a second: free space in its page keeps updates out of the index.
- * - `projection_checkpoints.whole_at`: the end of the log when the read model was last emptied. Until the checkpoint
- *   reaches it, rows may show old states: a disabled account may look open.
- * - `read_model_copies`: read models that are being rebuilt (docs/design/records/0007-online-rebuild.md), at most one row
- *   for each. A copy has its own schema. A row here says that the schema is complete, and `made_with` names the
- *   program and schema that made it: others may derive other rows from the same events.
+ * - `projection_checkpoints.epoch`: raised when rows change without a new event (a parked stream's retry, a
+ * rebuild): position and epoch together are a sound cache key. Free space in the page keeps updates out of
+ * the index.
+ * - `projection_checkpoints.whole_at`: the end of the log at the last reset. Before it, rows may show old
+ * states: a disabled account may look open.
+ * - `read_model_copies`: rebuilds (docs/design/records/0007-online-rebuild.md). A row says that the copy's
+ * schema is complete; `made_with` names program and schema, because others may derive other rows.
  */
 export const readModels = {
   name: '0.2-read-models',

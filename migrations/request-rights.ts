@@ -1,9 +1,6 @@
 import { requestTables } from './tables.ts';
 
-/**
- * The rights of requests. `api_keys.secret_hash` is written and never read: the caller is authenticated before.
- * @param role that requests run under
- */
+/** `api_keys.secret_hash` is written, never read: authentication comes first. @param role of requests */
 export const requestRights = {
   readable: requestTables,
   updatable: { table: 'api_keys', column: 'announced' },

@@ -2,21 +2,18 @@ import type { Knex } from 'knex';
 
 type Table = Knex.CreateTableBuilder;
 
-/**
- * A text column that is compared byte by byte: an id, a state, a key. Its index is smaller and faster than one in a
- * language's order.
- */
+/** Compared byte by byte: an index in that order is smaller and faster than one in a language's order. */
 export const code = (table: Table, column: string): Knex.ColumnBuilder =>
   table.specificType(column, 'text collate "C"');
 
 interface TenantTable {
-  /** Fill factor of pages, in per cent. Rows that are updated often need free space in their page. Default: 100. */
+  /** Per cent of a page; rows that are updated often need free space. Default: 100. */
   readonly fillfactor?: number;
-  /** A large column to store uncompressed: compressing it costs more than it saves. */
+  /** A large column to store uncompressed: compression costs more than it saves. */
   readonly external?: string;
 }
 
-/** Creates a table with `customer_id` as its first column. Requests see only the rows of their account. */
+/** `customer_id` is the first column. Requests see only the rows of their account. */
 export const createTenantTable = async (
   knex: Knex,
   name: string,
@@ -35,8 +32,8 @@ export const createTenantTable = async (
 };
 
 /**
- * Second line of defence between accounts: for any query, the role of requests sees only the rows of the account that
- * its transaction is bound to, and none if it is bound to none (docs/design/isolation.md).
+ * Second line of defence: requests see only rows of the account that their transaction is bound to, or none
+ * (docs/design/isolation.md).
  */
 const isolate = async (knex: Knex, table: string): Promise<void> => {
   await knex.raw(`alter table ${table} enable row level security`);

@@ -1,9 +1,8 @@
 import type { Knex } from 'knex';
 
 /**
- * - `sellers`: the directory. Every account may read it: it contains no account's data.
- * - `creative_submissions`: the account of each creative that was submitted to a seller. The policy shows a seller
- *   its own rows: they are all it may learn about other accounts before it is granted access.
+ * `sellers` contains no account's data: every account may read it. `creative_submissions`: a seller may read
+ * its own rows and learns nothing else about other accounts before it is granted access.
  */
 export const sellers = {
   name: '0.2-sellers',

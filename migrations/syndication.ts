@@ -66,8 +66,7 @@ const createCountsAndDeliveries = async (knex: Knex): Promise<void> => {
       table.uuid('record_id').notNullable();
       table.integer('generation').notNullable();
       table.integer('part').notNullable().defaultTo(0);
-      // The position (revision, id) of the last member in the parts before; with the part in progress, up to
-      // `next_*`.
+      // Position (revision, id) of the last member in earlier parts; with the current part: `next_*`.
       table.bigInteger('after_revision').notNullable();
       code(table, 'after_id').notNullable().defaultTo('');
       table.bigInteger('next_revision');
@@ -84,13 +83,12 @@ const createCountsAndDeliveries = async (knex: Knex): Promise<void> => {
 };
 
 /**
- * - `syndication_records`: `..._by_group` finds the first records of any filters, group by group
- *   (`syndication_counts` lists the groups); `..._by_age` finds later pages. `resource_uuid` names the resource's
- *   stream. `left_there`: the record is off but its agent may still have the resource. A record that sends a resource
- *   under the same name restarts then. A worker checks for records with the same id and agent account before it sends
- *   a resource.
- * - `syndication_deliveries`: the progress of an audience's delivery and the exact request of the part in progress. A
- *   lost row costs nothing: the part is built again and sent under another key.
+ * - `syndication_records`: `..._by_group` finds the first records group by group (`syndication_counts` lists
+ * the groups); `..._by_age` finds later pages. `resource_uuid` names the stream. `left_there`: off, but the
+ * agent may still have the resource; sending one under the same name restarts the record, so workers check
+ * for it.
+ * - `syndication_deliveries`: the progress of an audience's delivery, and the exact request of the current
+ * part. A lost row costs nothing: the part is built again and sent under another key.
  */
 export const syndication = {
   name: '0.2-syndication',

@@ -1,4 +1,4 @@
-/** Who touches a table, as paths of files and folders. */
+/** Access by paths of files and folders. */
 interface Table {
   readonly writers: readonly string[];
   readonly readers: readonly string[];
@@ -15,7 +15,7 @@ const audiences = [
 const engine = ['projections/engine/'];
 const expired = 'projections/expired-rows.ts';
 
-/** Read models that requests read, within the rows of their account. */
+/** Read by requests, within their account. */
 const shown = {
   accounts: read('projections/account-rows.ts', 'projections/credentials.ts'),
   users: read('projections/account-rows.ts'),
@@ -48,7 +48,7 @@ const shown = {
   syndication_counts: read('projections/syndication.ts'),
 };
 
-/** Read models of workers and of the conversion ledger. */
+/** Read by workers and the conversion ledger. */
 const hidden = {
   audience_members: read(...audiences),
   audience_removals: read(...audiences, expired),
@@ -58,11 +58,9 @@ const hidden = {
 };
 
 /**
- * Tables that are not read models. Each belongs to the code that writes it.
- *
- * - `api_keys`: no event contains the hash, so `command/accounts/` inserts and deletes rows. The projection repeats
- *   `announced` and `revoked_at` after a crash or a restored backup.
- * - `work_list`: projections ask for work, and `shared/work-list/` hands it out.
+ * Not read models. `api_keys`: no event contains the hash; the projection repeats `announced` and
+ * `revoked_at` after a crash or a restored backup. `work_list`: projections ask for work, `shared/work-list/`
+ * hands it out.
  */
 const owned = {
   api_keys: own(
@@ -117,18 +115,12 @@ const owned = {
   read_model_copies: own(engine),
 };
 
-/**
- * All tables, listed once. A read model is written by its projection alone, and read by `query/` and `app/lookups`
- * alone. A test compares the list with a migrated database and with the source.
- */
+/** A test compares this list with a migrated database and with the source. */
 export const tables: Readonly<Record<string, Table>> = { ...shown, ...hidden, ...owned };
 
 export const readModelTables: readonly string[] = Object.keys({ ...shown, ...hidden });
 
-/**
- * Tables that requests may read. The last three have no row policies: they contain positions of the log only, and
- * requests compare them before they see a row.
- */
+/** The last three have no row policies: they contain log positions only, which requests compare first. */
 export const requestTables: readonly string[] = [
   ...Object.keys(shown),
   'audit_attempts',

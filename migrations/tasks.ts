@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import { createTenantTable } from './schema.ts';
 
-/** Completed tasks: the read model has applied what they accepted. Kept for 30 days. */
+/** Completed tasks, kept for 30 days. */
 export const tasks = {
   name: '0.2-tasks',
   up: async (knex: Knex): Promise<void> => {

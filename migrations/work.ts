@@ -2,17 +2,14 @@ import type { Knex } from 'knex';
 import { code, createTenantTable } from './schema.ts';
 
 /**
- * `work_list`: what workers are to do next, for every kind of work. All times are the database's.
- *
- * - `kind`, `customer_id`, `key`: what is to be worked on, e.g. one syndication record.
- * - `revision`: what was asked for last, in the order of its kind. `asked_at`: when. A worker that was given the
- *   entry before that does not take it off the list.
- * - `data`: what the worker needs besides the key.
- * - `due_at`: when a worker may take it. `infinity`: when it is asked for again. `not_before`: the earliest time of the
- *   next run.
- * - `leased_until`: a worker works on it; it is offered again at this time. `leased_revision`: the revision that was offered.
- * - `attempts`: tries that failed since the revision was asked for. `lost`: jobs that ended without a result.
- * - `last_error`, `failed_at`: why the last try failed, and when.
+ * All times are the database's.
+ * - `kind`, `customer_id`, `key`: the object of the work, e.g. one syndication record.
+ * - `revision`, `asked_at`: the last request. A worker that was given the entry before does not take it off
+ * the list.
+ * - `due_at`: the next start; `infinity`: when asked again. `not_before`: the earliest.
+ * - `leased_until`: offered again then. `leased_revision`: the revision that was offered.
+ * - `attempts`: failed tries of the revision; `last_error`, `failed_at`: the last one. `lost`: jobs without a
+ * result.
  */
 export const work = {
   name: '0.2-work',

@@ -1,9 +1,8 @@
 import type { ClientBase, Pool } from 'pg';
 
 /**
- * Rows of accounts and users, for checking credentials. The process that appends an event writes its row immediately.
- * The read model of credentials (`projections/credentials.ts`) writes it again, in case that process crashed. So each
- * statement may run late, twice, and in any order.
+ * For credential checks. Each row is written twice, by the command and by `projections/credentials.ts`, in
+ * case the process crashed. So each statement may run late, twice, and in any order.
  */
 
 type Client = Pick<ClientBase, 'query'> | Pick<Pool, 'query'>;
@@ -82,7 +81,6 @@ export const writeUsers = async (client: Client, users: readonly UserRow[]): Pro
   });
 };
 
-/** The same writes on one pool, for commands, which write the rows before they answer. */
 export const accountRowsIn = (pool: Pool) => ({
   writeOpened: (accounts: readonly OpenedRow[]) => writeOpened(pool, accounts),
   writeAccess: (accounts: readonly AccessRow[]) => writeAccess(pool, accounts),

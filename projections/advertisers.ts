@@ -1,7 +1,6 @@
 import { advertiserFold } from '../domain/advertisers/advertiser.ts';
 import { foldedReadModel } from './folded-read-model.ts';
 
-/** The read model behind the list of advertisers and the detail of one. */
 export const advertisersProjection = foldedReadModel({
   ...advertiserFold,
   name: 'advertisers',

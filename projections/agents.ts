@@ -21,7 +21,6 @@ const table: FoldedTable<AgentState, Agent> = {
   ],
 };
 
-/** The read model of agents, and the schedule of checks of unreachable ones. */
 export const agentsProjection: Projection = {
   name: 'agents',
   categories: [table.category],
@@ -35,7 +34,7 @@ export const agentsProjection: Projection = {
 
 const Unreachable = z.object({ nextCheckAt: z.string().optional() });
 
-/** Only the last event of a stream decides whether and when the agent is checked again. */
+/** Only a stream's last event decides about checks. */
 const checkOf = ([stream, events]: readonly [string, readonly RecordedEvent[]]): readonly Ask[] => {
   const [, customerId, key] = UUID_STREAM.exec(stream) ?? [];
   const last = events.at(-1);

@@ -23,12 +23,12 @@ const readModel = foldedReadModel({
   },
 });
 
-/** The read model behind an advertiser's library of assets. */
 export const assetsProjection = {
   ...readModel,
   compared: {
     ...readModel.compared,
-    // The sweep deletes the other rows a week after their end (`command/assets/sweep-assets.ts`); one hour of margin.
+    // The sweep deletes other rows a week after their end (`command/assets/sweep-assets.ts`); one hour of
+    // margin.
     assets: {
       where: `not (status in ('EXPIRED', 'REMOVED') and expires_at < now() - interval '6 days 23 hours')`,
     },

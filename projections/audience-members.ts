@@ -12,15 +12,13 @@ import { decodeEvent } from './engine/decode-event.ts';
 import { byStream } from './engine/fold-streams.ts';
 import { UnprojectableEventError } from './engine/projection.ts';
 
-/**
- * Parts without an audience event for this time belong to an abandoned request: a retry can follow for two days only.
- */
+/** A request without an audience event for these days is abandoned: retries end after two days. */
 const ABANDONED_DAYS = 5;
 
-/** Days for which removals are kept. An agent that syncs later receives the whole audience again. */
+/** An agent that syncs later receives the whole audience again. */
 const REMOVALS_DAYS = 7;
 
-/** Limits of one statement, so that each takes a few hundredths of a second. */
+/** A few hundredths of a second each. */
 const STORED_BYTES_AT_ONCE = 2 ** 20;
 const REMOVED_AT_ONCE = 20_000;
 
@@ -35,7 +33,7 @@ const idOfStream = (event: RecordedEvent): string => {
 const customersOf = (rows: readonly { readonly customerId: number }[]): Buffer =>
   int8Array(rows.map(({ customerId }) => customerId));
 
-/** Yields consecutive items whose sizes add up to at most `max`. A larger item is yielded alone. */
+/** Steps of at most `max`; a larger item is a step alone. */
 function* inSteps<Item>(
   items: readonly Item[],
   sizeOf: (item: Item) => number,
@@ -55,7 +53,7 @@ function* inSteps<Item>(
   if (step.length > 0) yield step;
 }
 
-/** Stores parts of batches until the events that refer to them arrive. */
+/** Until the events that refer to them arrive. */
 export const storeParts = async (client: ClientBase, events: readonly RecordedEvent[]): Promise<void> => {
   if (events.length === 0) return;
   const parts = events.map((event) => {
@@ -100,8 +98,7 @@ const changeOf = (event: RecordedEvent): AudienceChange => {
 };
 
 /**
- * Applies member changes and sizes. The n-th events of all streams are applied together, so that no statement changes
- * an audience twice.
+ * The n-th events of all streams go together, so that no statement changes an audience twice.
  * @param events events that `audiences` has just applied, each once
  */
 export const applyMembers = async (client: ClientBase, events: readonly RecordedEvent[]): Promise<void> => {
@@ -152,8 +149,8 @@ const applyBatches = async (client: ClientBase, changes: readonly AudienceChange
     found[at] = round + 1;
   }
   for (const [at, { event, batch }] of synced.entries()) {
-    // The parts precede the event in the log, so a part can only be missing if its stream is parked. Then this event
-    // must fail, too.
+    // Parts precede the event in the log: one is missing only if its stream is parked. Then this event must
+    // fail.
     if (found[at] === batch.parts) continue;
     throw new UnprojectableEventError(
       event,
@@ -278,7 +275,7 @@ const removeAll = async (client: ClientBase, archived: readonly AudienceChange[]
   });
 };
 
-/** @returns at most `REMOVED_AT_ONCE` members of each audience; audiences without members are left out */
+/** @returns at most `REMOVED_AT_ONCE` members of each audience */
 const nextPages = async (
   client: ClientBase,
   audiences: readonly Pick<MembersPage, 'customerId' | 'audienceId' | 'after'>[],
@@ -305,7 +302,7 @@ const nextPages = async (
   });
 };
 
-/** Stores the number of members after each event, and when the previous number was superseded. */
+/** Also when the previous number was superseded. */
 const keepSizes = async (client: ClientBase, changes: readonly AudienceChange[]): Promise<void> => {
   await client.query({
     name: 'audience-sizes-keep',

@@ -18,7 +18,7 @@ const audiences: FoldedTable<AudienceState, Audience> = {
   columns: syncedResourceColumns,
 };
 
-/** One read model with the tasks of syncs: a task is done when these tables contain everything before it. */
+/** One read model with the sync tasks: a task is done when these tables contain everything before it. */
 export const audiencesProjection: Projection = {
   name: 'audiences',
   categories: [AUDIENCE, AUDIENCE_BATCH, TASK],
@@ -36,8 +36,8 @@ export const audiencesProjection: Projection = {
     audience_sizes: {
       instead: {
         key: ['customer_id', 'audience_id', 'revision'],
-        // Rows older than the column `superseded_at` have another time in it than a rebuild gives them. A rebuild
-        // does not count erased members, so accounts with erasures are left out.
+        // Older rows have another time than a rebuild gives. A rebuild does not count erased members: no such
+        // accounts.
         select: (table) => `select customer_id, audience_id, revision, members from ${table} s
           where (superseded_at is null or superseded_at > now() - interval '${SIZES_KEPT_DAYS - 1} days')
             and not exists (select from forgettings f where f.customer_id = s.customer_id)`,

@@ -10,7 +10,6 @@ import { int4Array, int8Array, textArray, uuidArray } from '../shared/postgres/b
 import { UnprojectableEventError, type Projection } from './engine/projection.ts';
 import { inPieces, sendInOrder } from './engine/send-in-order.ts';
 
-/** The read model of the audit log: one entry for each event, its campaigns, and its further causes. */
 export const auditProjection: Projection = {
   name: 'audit',
   categories: auditedCategories,
@@ -43,7 +42,7 @@ const entryOf = (event: RecordedEvent): Entry => {
   return { ...audited, event };
 };
 
-/** The members that a stream's last entry passes on to the next. */
+/** Passed on to the stream's next entry. */
 type StreamMembers = Pick<AuditedEvent, 'advertiserId' | 'campaignIds' | 'part'>;
 
 interface CompleteEntry extends Entry {
@@ -51,7 +50,7 @@ interface CompleteEntry extends Entry {
   readonly userId: string | undefined;
 }
 
-/** True if an event does not contain a member that entries carry over from the previous one. */
+/** Carried over from the previous entry. */
 const looksBack = ({ carries, advertiserId, part }: Entry): boolean =>
   carries.includes('campaignIds') ||
   (carries.includes('advertiserId') && advertiserId === undefined) ||
@@ -117,13 +116,10 @@ const knownOf = async (
 
 const KEY = 'api-key:';
 
-/**
- * Keyed by account, too: a seller's key may act on another account's resources, and only its own account may see the
- * user.
- */
+/** By account, too: a seller's key may act on other accounts, which must not see the user. */
 const keyOf = (customerId: number, keyId: string): string => `${customerId}/${keyId}`;
 
-/** Users by key. A key's `ApiKeyIssued` event always precedes the events of its user. */
+/** A key's `ApiKeyIssued` event always precedes the events of its user. */
 const usersOf = async (
   client: ClientBase,
   entries: readonly Entry[],

@@ -1,7 +1,6 @@
 import { campaignFold } from '../domain/campaigns/campaign.ts';
 import { foldedReadModel } from './folded-read-model.ts';
 
-/** The read model behind the list of campaigns and the detail of one. */
 export const campaignsProjection = foldedReadModel({
   ...campaignFold,
   name: 'campaigns',

@@ -11,10 +11,7 @@ interface Change extends Ask {
   readonly isAsked: boolean;
 }
 
-/**
- * Asks workers to read feeds: a feed that is named is due at once. Workers say when it is due again, and take the entry of
- * a catalog without a feed off the list.
- */
+/** A named feed is due at once. Workers say when it is due again, and drop catalogs without a feed. */
 export const catalogFeedsProjection: Projection = {
   name: 'catalog-feeds',
   categories: [CATALOG],
@@ -40,7 +37,7 @@ const NamesFeed = z.object({ definition: z.object({ content: z.object({ kind: z.
 const isAsking = ({ type, data }: RecordedEvent): boolean =>
   type === 'CatalogFeedAsked' || (type === 'CatalogPublished' && NamesFeed.safeParse(data).success);
 
-/** Uses the stream's last event that starts or ends the reading of a feed; results of reads do neither. */
+/** The stream's last event that starts or ends the reading; results of reads do neither. */
 const changeOf = ([stream, events]: readonly [string, readonly RecordedEvent[]]): readonly Change[] => {
   const [, customerId, key] = UUID_STREAM.exec(stream) ?? [];
   const last = events.findLast(({ type }) => type !== 'CatalogFeedRead' && type !== 'CatalogFeedFailed');

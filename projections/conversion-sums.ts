@@ -70,10 +70,7 @@ const addValue = (sum: HourSum, value: number): void => {
   else sum.rest += value;
 };
 
-/**
- * The sum as Postgres `numeric` texts: exact for values of up to six decimals. `rest` is clamped to the range of a
- * double.
- */
+/** Exact for values of up to six decimals. `rest` is clamped to the range of a double. */
 export const sumText = ({ millionths, rest }: HourSum): readonly [exact: string, rest: string] => {
   const digits = String(Math.abs(millionths)).padStart(7, '0');
   const exact = `${millionths < 0 ? '-' : ''}${digits.slice(0, -6)}.${digits.slice(-6)}`;

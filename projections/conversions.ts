@@ -18,10 +18,7 @@ import { byStream } from './engine/fold-streams.ts';
 import { UnprojectableEventError, type Projection } from './engine/projection.ts';
 import { inPieces, sendInOrder } from './engine/send-in-order.ts';
 
-/**
- * How fingerprints are cut into segments depends on the batches; a day's segments together do not. Days that a purge
- * may have begun to delete are left out.
- */
+/** Segments depend on batches; a day's segments together do not. Omits days that a purge may have begun. */
 const fingerprintsOfDays = {
   select: (
     table: string,
@@ -41,10 +38,7 @@ const recentCommands = {
   key: ['customer_id', 'source_id', 'command_id', 'revision'],
 } as const;
 
-/**
- * The read models of conversion events: hourly sums, source health and fingerprints. `conversion_health.revision` is
- * the last applied revision of a source in all three.
- */
+/** `conversion_health.revision` is the last applied revision of a source in all three tables. */
 export const conversionsProjection: Projection = {
   name: 'conversions',
   categories: [CONVERSIONS],
@@ -79,7 +73,6 @@ interface SourceHealth {
   readonly lastErrorAt: string | null;
 }
 
-/** Consecutive events of one stream. */
 interface Segment {
   readonly customerId: number;
   readonly sourceId: string;
@@ -96,7 +89,6 @@ interface Changes {
   readonly health: SourceHealth[];
 }
 
-/** Collects the changes by the events of one stream after revision `known`. */
 const collect = async (changes: Changes, known: number, events: readonly RecordedEvent[]): Promise<void> => {
   let health: SourceHealth | undefined;
   let segment: Segment | undefined;
@@ -129,7 +121,7 @@ const collect = async (changes: Changes, known: number, events: readonly Recorde
 
 type Source = Pick<Segment, 'customerId' | 'sourceId'>;
 
-/** A segment contains events of one UTC day, because segments are purged by age. */
+/** Purged by age, so a segment contains events of one UTC day. */
 const dayOf = (recordedAt: string): string => recordedAt.slice(0, 10);
 
 const newSegment = (source: Source, revision: number): Segment => ({

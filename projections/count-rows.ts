@@ -6,16 +6,16 @@ interface OfAccount {
   readonly customerId: number;
 }
 
-/** Counts of rows by some columns, for the totals of lists. Written together with the rows. */
+/** For the totals of lists. Written together with the rows. */
 export interface CountTable<Row extends OfAccount> {
   readonly table: string;
   /** The table's key is `customer_id` and these. */
   readonly columns: readonly Column<Row>[];
-  /** The rows to count for a row: none if no list contains it. Default: the row itself. */
+  /** None if no list contains the row. Default: the row itself. */
   readonly counted?: (row: Row) => readonly Row[];
 }
 
-/** Adds the differences of a batch. Sorted, so that concurrent writers cannot deadlock. */
+/** Sorted, so that concurrent writers cannot deadlock. */
 export const addCounts = async <Row extends OfAccount>(
   client: ClientBase,
   { table, columns, counted = (row) => [row] }: CountTable<Row>,

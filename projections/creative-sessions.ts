@@ -2,7 +2,6 @@ import { creativeSessionResource } from '../domain/creative-sessions/resource.ts
 import { creativeSessionFold } from '../domain/creative-sessions/creative-session.ts';
 import { foldedReadModel } from './folded-read-model.ts';
 
-/** The read model behind creative sessions. */
 export const creativeSessionsProjection = foldedReadModel({
   ...creativeSessionFold,
   name: 'creative-sessions',

@@ -7,11 +7,8 @@ import { UnprojectableEventError, type Projection } from './engine/projection.ts
 import { UUID_STREAM } from './folded-rows.ts';
 
 /**
- * The creatives that were submitted to each seller, and their accounts. A seller that received a creative may always
- * review it, so rows are never deleted, and a repeated event changes nothing.
- *
- * Not part of the read model `creatives`, because older programs without seller accounts follow that one. If both ran
- * during a rolling restart, the older one would advance the checkpoint without these rows.
+ * Rows are never deleted: a seller that received a creative may always review it. Not part of `creatives`: in
+ * a rolling restart, an older program without sellers would advance that checkpoint without these rows.
  */
 export const creativeSubmissionsProjection: Projection = {
   name: 'creative-submissions',

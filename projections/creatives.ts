@@ -29,10 +29,7 @@ const counts: CountTable<Creative> = {
   counted: (creative) => (creative.state === 'archived' ? [] : [creative]),
 };
 
-/**
- * The data of other streams that a creative's detail shows is joined when it is read. So the order in which events of
- * several streams arrive cannot matter (docs/design/campaigns.md).
- */
+/** Other streams' data is joined when read: the order of streams cannot matter (docs/design/campaigns.md). */
 export const creativesProjection: Projection = {
   name: 'creatives',
   categories: [CREATIVE],
@@ -62,7 +59,7 @@ const usedAssets = (creative: Creative): readonly string[] =>
 const usesOtherAssets = ({ before, after }: RowChange<Creative>): boolean =>
   (before === undefined ? '' : usedAssets(before).join()) !== usedAssets(after).join();
 
-/** A creative has few rows: they are deleted and inserted again. */
+/** Few rows: deleted and inserted again. */
 const deleteLinks = async (
   client: ClientBase,
   links: string,

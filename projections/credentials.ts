@@ -13,19 +13,15 @@ import type { RecordedEvent } from '../shared/event-store/event-store.ts';
 import { decodeEvent } from './engine/decode-event.ts';
 import { UnprojectableEventError, type Projection } from './engine/projection.ts';
 
-/**
- * Applies accounts' events to the tables of the credential check. Commands write these rows themselves before they
- * answer; this projection completes commands that stopped between event and row. It never inserts a key's row: no
- * event contains the hash.
- */
+/** Completes commands that stopped between event and row. Never inserts a key: no event contains the hash. */
 export const credentialsProjection: Projection = {
   name: 'credentials',
   categories: ['account'],
   // A rebuild must not empty them: a key's hash exists nowhere else.
   tables: [],
   forget: async (client) => {
-    // The log may have been replaced, so its revisions apply again. Until all events are applied, no credential is
-    // accepted (`whole_at`): between "enabled" and the next "disabled", a disabled account looks open.
+    // The log may have been replaced, so its revisions apply again. No credential is accepted before all are
+    // applied (`whole_at`): between "enabled" and the next "disabled", a disabled account looks open.
     await client.query('update accounts set access_revision = 0 where access_revision > 0');
   },
   apply: async (client, events) => {
@@ -45,7 +41,6 @@ interface KeyOfAccount {
 
 interface AccountChanges {
   readonly opened: OpenedRow[];
-  /** The last event for each account. */
   readonly access: Map<number, AccessRow>;
   readonly users: UserRow[];
   readonly issued: KeyOfAccount[];
@@ -107,7 +102,7 @@ const announce = async (client: ClientBase, keys: readonly KeyOfAccount[]): Prom
   });
 };
 
-/** The command has usually done it. It has not if the database was restored to a time before. */
+/** Usually the command did it; not if the database was restored to a time before. */
 const revoke = async (client: ClientBase, keys: AccountChanges['revoked']): Promise<void> => {
   if (keys.length === 0) return;
   await client.query({

@@ -1,7 +1,6 @@
 import { engineConnectionFold } from '../domain/engines/engine-connection.ts';
 import { foldedReadModel } from './folded-read-model.ts';
 
-/** The read model behind an account's connections to creative engines. */
 export const engineConnectionsProjection = foldedReadModel({
   ...engineConnectionFold,
   name: 'engine-connections',

@@ -6,7 +6,7 @@ import { oldRows } from '../shared/postgres/old-rows.ts';
 
 type Database = Pick<Pool, 'query'>;
 
-/** Rows of read models that no read needs after some time, by the name that the log shows. */
+/** By the name that the log shows. */
 export const expiredRows = (pool: Database) =>
   ({
     // Agents have received the removals by then, or their delivery restarts from the beginning.
@@ -16,7 +16,8 @@ export const expiredRows = (pool: Database) =>
       column: 'superseded_at',
       days: SIZES_KEPT_DAYS + 1,
     }),
-    // Their fingerprints have expired; a few more days allow for clock differences (docs/design/conversions.md, Retention).
+    // Fingerprints have expired; some days more for clock differences (docs/design/conversions.md,
+    // Retention).
     'conversion segments': oldRows(pool, 'conversion_segments', {
       column: 'recorded_at',
       days: DAYS_KNOWN + 5,

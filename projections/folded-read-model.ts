@@ -7,14 +7,14 @@ interface FoldedReadModel<State, Live extends State & { readonly customerId: num
   Live
 > {
   readonly name: string;
-  /** Counts the rows by these columns, for the totals of lists. */
+  /** For the totals of lists. */
   readonly counts?: { readonly table: string; readonly by: readonly string[] } & Pick<
     CountTable<Live>,
     'counted'
   >;
 }
 
-/** A read model with one row for each stream: the folded state as JSON text, and columns derived from it. */
+/** One row for each stream: the folded state as JSON text, and columns derived from it. */
 export const foldedReadModel = <State, Live extends State & { readonly customerId: number }>({
   name,
   counts: counted,

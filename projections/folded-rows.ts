@@ -12,10 +12,9 @@ export interface RowPlace {
   readonly id: string | number;
 }
 
-/** A column that rows are found or sorted by, derived from the folded state. */
+/** For finding and sorting rows. */
 export type Column<State> = {
   readonly name: string;
-  /** True if the value never changes. */
   readonly isFixed?: true;
 } & (
   | { readonly type: 'int4' | 'int8'; readonly value: (state: State) => number }
@@ -40,14 +39,11 @@ export interface FoldedTable<State, Live extends State> {
 export interface RowChange<Live> {
   readonly before: Live | undefined;
   readonly after: Live;
-  /** The events that the row did not contain before. */
+  /** Not yet in the row. */
   readonly events: readonly RecordedEvent[];
 }
 
-/**
- * Updates a table with one row for each stream: the folded state as JSON text, and columns derived from it.
- * @throws UnprojectableEventError if the folded state belongs to another stream
- */
+/** @throws UnprojectableEventError if the folded state belongs to another stream */
 export const applyFolded = async <State, Live extends State>(
   client: ClientBase,
   table: FoldedTable<State, Live>,
@@ -63,7 +59,7 @@ export const applyFolded = async <State, Live extends State>(
 
 type KnownRows<Live> = ReadonlyMap<string, FoldResult<Live>>;
 
-/** Folds the streams in pieces. @param changes receives the changes */
+/** @param changes receives the changes */
 function* writes<State, Live extends State>(
   table: FoldedTable<State, Live>,
   streams: ReadonlyMap<string, readonly RecordedEvent[]>,
@@ -88,7 +84,7 @@ function* writes<State, Live extends State>(
   }
 }
 
-/** The stream name decides the row, never an event's data: so no event can write another account's rows. */
+/** By the stream name, never an event's data: no event can write another account's rows. */
 const placed = <State, Live extends State>(
   table: FoldedTable<State, Live>,
   stream: string,
@@ -104,7 +100,7 @@ const placed = <State, Live extends State>(
 const streamOf = ({ category }: { readonly category: string }, { customerId, id }: RowPlace): string =>
   `${category}-${customerId}-${id}`;
 
-/** The stream of a resource with a UUID: its account and the UUID. */
+/** Account and UUID. */
 export const UUID_STREAM = /^[^-]+-(\d+)-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 
 const ids = {

@@ -11,10 +11,7 @@ import { askFor, type Ask } from '../shared/work-list/ask-for.ts';
 import { decodeEvent } from './engine/decode-event.ts';
 import type { Projection } from './engine/projection.ts';
 
-/**
- * The directory of sellers, and the list of creatives that may need to be submitted. The list only names candidates:
- * the worker decides by the streams.
- */
+/** Its list of submissions only names candidates: the worker decides by the streams. */
 export const sellersProjection: Projection = {
   name: 'sellers',
   categories: [SELLERS, CAMPAIGN, CREATIVE],

@@ -1,7 +1,7 @@
 import type { SyncedResource } from '../domain/resource-syncs/synced-resource.ts';
 import type { Column } from './folded-rows.ts';
 
-/** The columns that event sources, audiences and catalogs are found and listed by. */
+/** Event sources, audiences and catalogs share these. */
 export const syncedResourceColumns: readonly Column<SyncedResource>[] = [
   { name: 'advertiser_id', type: 'int4', value: ({ advertiserId }) => advertiserId, isFixed: true },
   { name: 'key', type: 'text', value: ({ key }) => key, isFixed: true },

@@ -30,10 +30,7 @@ const RESOURCES: Readonly<Record<ResourceType, string>> = {
 const resourceUuid = ({ resourceType, customerId, advertiserId, resourceId }: SyndicationRecord): string =>
   resourceIdOf(RESOURCES[resourceType], customerId, advertiserId, resourceId);
 
-/**
- * Rows leave these members out: no reader needs them, and rows written before the members existed stay equal to new
- * ones.
- */
+/** No reader needs these members, and rows written before them stay equal to new ones. */
 const rowState = ({
   resourceRevision: _seen,
   alsoCausedBy: _others,
@@ -69,9 +66,8 @@ const counts: CountTable<SyndicationRecord> = {
 };
 
 /**
- * The read model of syndication records. It lists each waiting generation for a worker. It lists the records of an
- * archived advertiser or a deleted resource again, so that the worker switches them off, and those of a changed resource,
- * so that the worker updates the agents.
+ * Lists each waiting generation for a worker, and again the records of archived, deleted or changed
+ * resources.
  */
 export const syndicationProjection: Projection = {
   name: 'syndication',
@@ -103,9 +99,8 @@ const applySome = async (client: ClientBase, events: readonly RecordedEvent[]): 
 };
 
 /**
- * Archiving a resource affects the records that are on by then, not those switched on later. If one batch (e.g. of a
- * rebuild) contains both, all records would have their last state before the archiving is applied. So a batch is cut
- * before each later switch-on.
+ * Archiving affects records that are on by then. If a batch, e.g. of a rebuild, also contained later
+ * switch-ons, it would see their state. So the batch is cut before them.
  */
 const cutBeforeSwitchOns = (events: readonly RecordedEvent[]): readonly (readonly RecordedEvent[])[] => {
   const parts: RecordedEvent[][] = [];
@@ -125,8 +120,8 @@ const cutBeforeSwitchOns = (events: readonly RecordedEvent[]): readonly (readonl
 };
 
 /**
- * Each generation once, when it begins: workers take it off the list when it is over. Switching on or off also ends an
- * earlier entry and its `archived` flag. A refresh does not: a worker may start it before it knows of an archiving.
+ * Once, at its begin. A switch also ends an earlier entry and its `archived` flag; a refresh does not: a
+ * worker may start it before it knows of an archiving.
  */
 const listWork = async (
   client: ClientBase,
@@ -153,7 +148,7 @@ const asksOf = (changes: readonly RowChange<SyndicationRecord>[]): readonly Ask[
     revision: generation,
   }));
 
-/** The record's entry is due now, on the list already or not. The listed generation may have ended in an earlier batch. */
+/** Due now, listed or not. The listed generation may have ended in an earlier batch. */
 const LISTED_AGAIN = `on conflict (kind, customer_id, key) do update
   set revision = greatest(w.revision, excluded.revision), data = w.data || excluded.data,
     asked_at = excluded.asked_at, due_at = greatest(now(), w.not_before)`;
@@ -177,10 +172,10 @@ interface Page {
 }
 
 const NO_RECORD = '00000000-0000-0000-0000-000000000000';
-/** Page size of one statement: an advertiser may have more records than one statement can list in its time limit. */
+/** An advertiser may have more records than one statement can list in its time limit. */
 const ARCHIVED_AT_ONCE = 20_000;
 
-/** @returns the start of the next page; undefined after the last one */
+/** @returns the next page's start; undefined after the last */
 const listArchivedPage = async (
   client: ClientBase,
   customerId: number,
@@ -206,10 +201,7 @@ const listArchivedPage = async (
   return last === undefined || last.count < ARCHIVED_AT_ONCE ? undefined : last;
 };
 
-/**
- * A deleted resource's records are switched off like those of an archived advertiser, even if the resource exists
- * again by then.
- */
+/** Like an archived advertiser's, even if the resource exists again by then. */
 const listChanged = async (client: ClientBase, events: readonly RecordedEvent[]): Promise<void> => {
   const changed = new Map<string, { customerId: number; id: string; isGone: boolean }>();
   for (const { stream, type } of events) {

@@ -7,10 +7,7 @@ interface DeletedCount {
   readonly count: number;
 }
 
-/**
- * Deletes members from all audiences of an account. The caller holds the checkpoint (`raiseEpoch`).
- * @param ids the buyer's own ids
- */
+/** The caller holds the checkpoint (`raiseEpoch`). @param ids the buyer's own ids */
 export const takeOutPersons = async (
   client: ClientBase,
   customerId: number,

@@ -31,10 +31,8 @@ export interface CopyResult {
 const PAGE_EVENTS = 1_000;
 
 /**
- * Copies the whole history: streams, revisions, ids, types, data and metadata stay the same. The target assigns its
- * own positions and recording times.
- * The copy can be killed and restarted at any time. Every append names the exact revision and repeats the event ids,
- * so the target stores each event once.
+ * Copies all events unchanged; the target assigns positions and times. A killed copy can be restarted: each
+ * append names its revision and repeats the ids.
  * @throws SourceWrittenError, CopyConflictError
  */
 export const copyEvents = async (options: CopyOptions): Promise<CopyResult> => {

@@ -6,10 +6,7 @@ const { imul } = Math;
 /** Streams share a fixed number of buckets, so memory does not grow with the log. */
 const BUCKETS = 65_536;
 
-/**
- * Event count and checksum per bucket of streams. A checksum is a 128-bit sum of event hashes, so the order of
- * streams does not change it. Each hash covers the revision, so the order within a stream does.
- */
+/** A checksum sums event hashes with revisions: the order of streams is free, within a stream it counts. */
 export interface LogDigest {
   readonly events: number;
   readonly streams: number;

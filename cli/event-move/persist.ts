@@ -16,10 +16,7 @@ const isDefinite = (error: unknown): boolean =>
   error instanceof RangeError ||
   error instanceof TypeError;
 
-/**
- * Retries `work` while a store is briefly unavailable, so that a copy of several hours survives it.
- * @param work must be safe to repeat
- */
+/** Retries repeatable work while a store is unavailable, so that a copy of several hours survives it. */
 export const persist = async <T>(work: () => Promise<T>): Promise<T> => {
   for (let attempt = 1; ; attempt += 1) {
     try {

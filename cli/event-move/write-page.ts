@@ -24,10 +24,8 @@ const CHUNK_BYTES_MAX = 900_000;
 const CHUNK_EVENTS_MAX = 500;
 
 /**
- * Writes consecutive source events, several streams at a time. Each stream keeps its order. Within an account an
- * event is never written before an event that it depends on (`dependenciesOf`); independent events may swap places.
- * After a failure no further append starts, and the function throws when the running ones have ended.
- * @throws CopyConflictError; after any other error repeat the whole page
+ * Writes several streams at a time, but no event before one of its account that it depends on.
+ * @throws CopyConflictError when running appends have ended; after any other error repeat the page
  */
 export const writePage = async (target: Target, events: readonly RecordedEvent[]): Promise<void> => {
   const perAccount = [...byAccount(events).values()].flatMap((account) => [...chunksOf(account)]);
@@ -62,10 +60,7 @@ const EVERYTHING = '*';
 const OF_ACCOUNT = '#';
 const isShared = (name: string): boolean => name.endsWith(` ${EVERYTHING}`);
 
-/**
- * An event may depend on an earlier event of its account in four ways: both are in one stream, its data contains the
- * id of the other's stream, the other caused it, or one request caused both.
- */
+/** An event depends on its stream, on a stream that its data names, on its cause, and on its request. */
 const dependenciesOf = (chunk: readonly RecordedEvent[]): Dependencies => {
   const waitsFor = new Set<string>();
   const isWaitedForAs = new Set<string>();
@@ -149,10 +144,7 @@ const writeChunk = async (target: Target, chunk: readonly RecordedEvent[]): Prom
   }
 };
 
-/**
- * The events of the chunk that the target lacks. A killed run may have cut its chunks at other places, so the target
- * can contain the beginning of a chunk.
- */
+/** A killed run may have cut its chunks elsewhere, so the target can contain the beginning of this one. */
 const missingOf = async (
   target: Target,
   chunk: readonly RecordedEvent[],

@@ -15,16 +15,14 @@ import {
 
 type RowWrites = Pick<InstallationWrites, 'store' | 'clock'> & { readonly rows: AccountRows };
 
-/** The origin of a command of the operator. */
 export const contextOf = (customerId: number) => {
   const commandId = randomUUID();
   return { commandId, customerId, actor: 'operator', requestId: commandId };
 };
 
 /**
- * Disables or re-enables an account. The stream decides. Two concurrent commands may write the row in any order,
- * because `writeAccess` keeps the state of the higher revision. If the process dies before it writes the row, the
- * credentials read model does.
+ * Concurrent commands may write the row in any order: `writeAccess` keeps the higher revision. After a crash
+ * the credentials read model writes it.
  * @throws ApiError NOT_FOUND
  */
 export const setAccountAccess = async (
@@ -39,9 +37,8 @@ export const setAccountAccess = async (
 };
 
 /**
- * Runs even without a new event: an earlier command may have failed to write the row. If the process that opened the
- * account died before it wrote the row, and no row were written here, the account would look open from the moment when
- * the read model applies the first event until it applies the last.
+ * Also without a new event: an earlier command may have failed to write the row. Without a row here, a lost
+ * opening would look open while the read model applies the account's events.
  */
 const settleAccess = async ({ store, rows }: RowWrites, customerId: number): Promise<void> => {
   const { state, revision } = await loadAccount(store, customerId);
@@ -52,10 +49,8 @@ const settleAccess = async ({ store, rows }: RowWrites, customerId: number): Pro
 };
 
 /**
- * Adds a user. If the process dies between event and row, the credentials read model writes the row: the user then
- * exists although the operator saw no answer.
- * @returns the user's id
- * @throws ApiError NOT_FOUND when the account does not exist
+ * After a crash the read model writes the row: a user may exist without an answer.
+ * @throws ApiError NOT_FOUND
  */
 export const addUser = async (
   { store, rows, clock }: RowWrites,
@@ -72,10 +67,9 @@ export const addUser = async (
 };
 
 /**
- * Revokes a key. Repeating changes nothing. The row is updated before the event is written: after a crash in between
- * the key is refused, but still counts against the limit until the next issue corrects that. The other order could
- * report a key as revoked that still works.
- * @throws ApiError NOT_FOUND when the account has no such key
+ * Row before event: after a crash in between, the key is refused but counts against the limit until the next
+ * issue. The other order could report a working key as revoked.
+ * @throws ApiError NOT_FOUND
  */
 export const revokeApiKey = async (
   { store, database, clock }: AccountWrites,

@@ -41,14 +41,10 @@ export interface IssuedApiKey {
 }
 
 /**
- * Issues a key; an account has at most 100 active ones. The stream decides, so concurrent requests on many nodes
- * cannot exceed the limit.
- * The key's row is written before the event, because the event does not contain the hash, and becomes live after it.
- * A crash before the event leaves an inactive row, which is later deleted (`retire-keys.ts`). After a crash behind
- * the event the credentials read model activates the row.
- * A repeated command returns the same key: the id is derived from the command, and the secret is read back from the
- * row.
- * @throws ApiError CONFLICT at the limit, or when another credential repeats the command
+ * The row comes first, because the event lacks the hash; it becomes live after the event, after a crash by
+ * the read model. Without an event it is deleted later (`retire-keys.ts`). A repeat returns the same key: the
+ * id derives from the command, the secret is read from the row.
+ * @throws ApiError CONFLICT at the limit of 100, or when another credential repeats the command
  */
 export const issueApiKey = async (
   writes: AccountWrites,
@@ -144,10 +140,7 @@ const issueOnce = (
     context,
   );
 
-/**
- * Records revocations that a crash kept out of the stream; they would count against the limit forever. @returns
- * whether any were missing
- */
+/** Records revocations that a crash kept out of the stream; they would count against the limit forever. */
 const settleRevocations = async (
   { store, database, clock }: AccountWrites,
   context: CommandContext,

@@ -27,10 +27,7 @@ export interface InstallationWrites {
   readonly clock: Clock;
 }
 
-/**
- * The rows that credentials are checked against. The credentials read model repeats each write, so a write may be late
- * and may run twice.
- */
+/** Credentials are checked against these rows. The read model repeats each write, late or twice. */
 export interface AccountRows {
   /** Makes accounts live, unless they were disabled since. */
   writeOpened(
@@ -40,7 +37,7 @@ export interface AccountRows {
       readonly sellerId?: number | undefined;
     }[],
   ): Promise<void>;
-  /** Opens or closes accounts for their credentials. The state of the higher stream revision stays. */
+  /** The state of the higher stream revision stays. */
   writeAccess(
     accounts: readonly {
       readonly customerId: number;
@@ -96,5 +93,4 @@ export const runOnAccount = (
 export const loadAccount = (store: EventStore, customerId: number): Promise<LoadedStream<Account>> =>
   accounts.loadAt({ store }, customerId, undefined);
 
-/** @throws ApiError when the command was refused */
 export const accountOf = accounts.resultOf;

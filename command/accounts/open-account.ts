@@ -16,12 +16,7 @@ export interface NewAccount {
   readonly sellerId?: number | undefined;
 }
 
-/**
- * Opens an account with a first user (an admin or a seller) and that user's first API key. The key's row
- * is written before the event, because events contain no hash, and becomes live after it. A crash before the event
- * leaves an inactive row, which is later deleted (`retire-keys.ts`). After a crash behind the event the credentials
- * read model writes the other rows and activates the key.
- */
+/** Opens an account with its first user and key. For the order of row and event see `issueApiKey`. */
 export const openAccount = async (
   {
     store,

@@ -8,7 +8,6 @@ const EVERY_MS = 60_000;
 const KEYS_MAX = 10_000;
 
 export interface KeyUse {
-  /** Only stores the use in memory, so requests do not wait. */
   used(keyId: string): void;
   flush(): Promise<void>;
 }
@@ -37,9 +36,7 @@ export const createKeyUse = (pool: Pick<Pool, 'query'>, clock: Clock): KeyUse =>
   };
 };
 
-/**
- * Deletes secrets whose Idempotency-Key has expired. An unannounced key keeps its secret: a repeat may complete it.
- */
+/** An unannounced key keeps its secret: a repeat may complete it. */
 export const forgetSealed = (pool: Pick<Pool, 'query'>) =>
   pool.query({
     name: 'api-keys-forget-sealed',

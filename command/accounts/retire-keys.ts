@@ -28,9 +28,9 @@ const ended = `${endedAt} <= now() - interval '${ENDED_KEYS_DAYS} days'
 const unannounced = `created_at <= now() - interval '${UNANNOUNCED_HOURS} hours' and not announced`;
 
 /**
- * Deletes the rows of keys that ended 90 days ago, and of keys that were not announced within two days. The stream
- * decides: a key that it contains is activated instead. A revoked key that it still counts is revoked there first, or it
- * would count against the limit forever.
+ * Deletes keys 90 days after their end, or two days unannounced. A key that the stream contains is activated
+ * instead. A revoked key that it still counts is revoked there first, or it would count against the limit
+ * forever.
  */
 export const createRetiredKeys = (writes: InstallationWrites): Purgeable =>
   createSweep<DueKey>({

@@ -6,12 +6,9 @@ import { initialMembers } from '../../domain/fields.ts';
 import { omitUndefined } from '../../shared/aggregate/omit-undefined.ts';
 import { derivedId } from '../../shared/aggregate/ids.ts';
 
-/** From what a buyer sends to commands of the domain: defaults, ids, the brand that was found. */
-
 interface Origin {
   readonly commandId: string;
   readonly now: string;
-  /** The brand that the body names. */
   readonly linkedBrand?: LinkedBrand | undefined;
 }
 

@@ -31,7 +31,7 @@ export const {
 } = handlerFor(advertiserAggregate, advertiserRefused);
 
 /**
- * An advertiser that accepts changes below it, read from its stream, because a read model may lag.
+ * Reads the stream, because a read model may lag.
  * @throws ApiError NOT_FOUND, CONFLICT when it is archived
  */
 export const writableAdvertiser = async (
@@ -45,12 +45,7 @@ export const writableAdvertiser = async (
   return advertiser;
 };
 
-/**
- * Locks the currency, before a request creates something below the advertiser.
- * @param currency required currency; undefined accepts any
- * @returns the currency, which cannot change any more
- * @throws ApiError NOT_FOUND, CONFLICT (archived), VALIDATION_ERROR (another currency)
- */
+/** @param currency undefined accepts any @throws ApiError NOT_FOUND, CONFLICT (archived), VALIDATION_ERROR */
 export const lockCurrency = async (
   stores: CommandStores,
   advertiserId: number,

@@ -53,8 +53,7 @@ const createRoute = ({ clock, ids, findBrand, ...stores }: AdvertiserWrites): Ro
       const options = { ...ofRequest(request), isNew: true };
       const outcome = await executeOnAdvertiser(stores, advertiserId, command, options);
       if (outcome.outcome === 'done') return { status: 201, data: outcome.state };
-      // The id was given to another command before: the database was restored to an earlier time than the log. The next
-      // attempt reserves another id.
+      // In use already: the database was restored to before the log. The next attempt reserves another id.
       await ids.skipBeyond(advertiserId);
       throw new NotDoneError('The advertiser was not created. Repeat the request after Retry-After.');
     },

@@ -8,7 +8,6 @@ export type AgentCapabilities =
   /** Unavailable, slow, or no AdCP agent. The reason may be shown to clients. */
   | { readonly outcome: 'silent'; readonly reason: string };
 
-/** @param end aborts the request. Default: only its timeout does */
 export type AskCapabilities = (
   agent: {
     readonly agentUrl: string;

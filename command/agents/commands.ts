@@ -23,10 +23,7 @@ export interface AgentWrites {
 
 type NewAgent = Pick<AgentRegistered, 'name' | 'url' | 'protocol' | 'accountId'>;
 
-/**
- * An agent that does not answer is registered as `UNREACHABLE` and asked again later. @throws ApiError
- * VALIDATION_ERROR when it refuses the credentials
- */
+/** A silent agent is asked again later. @throws ApiError VALIDATION_ERROR when it refuses the credentials */
 export const registerAgent = async (
   { store, clock, secrets, askCapabilities }: AgentWrites,
   details: NewAgent,

@@ -16,7 +16,6 @@ export const {
   load: loadAgentOfAnyTime,
 } = handlerFor(agentAggregate, agentRefused);
 
-/** Undefined when the agent does not exist or was removed. */
 export const loadAgent = async (
   stores: CommandStores,
   customerId: number,

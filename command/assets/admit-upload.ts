@@ -11,16 +11,15 @@ export interface AdmittedUpload {
   readonly grant: UploadGrant;
   readonly asset: Asset;
   readonly stream: LoadedStream<AssetState>;
-  /** Time until the token expires, ms. */
+  /** Until the token expires. */
   readonly withinMs: number;
-  /** The upload is admitted only to compare it with a completed one; otherwise this refusal is the answer. */
+  /** Admitted only to compare it with a completed upload; otherwise this refusal is the answer. */
   readonly refusal?: ApiError;
 }
 
 /**
- * Verifies an upload token. Every invalid token gets the same answer, so that it does not reveal whether the upload
- * exists.
- * @throws ApiError UNAUTHORIZED
+ * One answer for every invalid token, which does not reveal whether the upload exists.
+ * @throws UNAUTHORIZED
  */
 export const grantOfToken = async (
   { tokens, clock }: Pick<AssetWrites, 'tokens' | 'clock'>,
@@ -58,11 +57,9 @@ export const tellingHolder = async <Result>(
 };
 
 /**
- * Decides whether an upload may begin.
- * @param isKeyed the upload has an idempotency key. Only its bytes show whether it repeats a completed upload; a
- *   repeat gets the first answer, also when the asset was deleted since.
- * @throws ApiError UNAUTHORIZED; CONFLICT when the advertiser is archived or the asset is deleted;
- *   SERVICE_UNAVAILABLE when the account's status is unknown
+ * @param isKeyed with an idempotency key. Only its bytes show whether it repeats a completed upload; a repeat
+ *   gets the first answer, also when the asset was deleted since.
+ * @throws ApiError UNAUTHORIZED; CONFLICT (advertiser archived, asset deleted); SERVICE_UNAVAILABLE
  */
 export const admitUpload = async (
   writes: Pick<AssetWrites, 'store' | 'snapshots' | 'findAccountNow'>,
@@ -99,10 +96,7 @@ const definiteRefusal = (error: unknown): ApiError => {
   throw error;
 };
 
-/**
- * Repeats the account and advertiser checks after the bytes, which may take as long as the token lasts. An upload
- * that began in time may complete, so the expiry is not checked. @throws ApiError as `admitUpload`
- */
+/** Runs after the bytes, which take long. No check of the expiry: an upload begun in time may complete. */
 export const requireStillOpen = async (
   writes: Pick<AssetWrites, 'store' | 'snapshots' | 'findAccountNow'>,
   { customerId, advertiserId }: UploadGrant,

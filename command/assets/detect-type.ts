@@ -4,20 +4,14 @@ import { mediaTypeOf } from '../../shared/storage/media-types.ts';
 /** Enough for the package in most files. It bounds nested data itself. */
 export const HEAD_BYTES = 4_100;
 
-/**
- * @param head the first `HEAD_BYTES` @returns the media type by the first bytes; undefined if they match none, e.g.
- *   for text
- */
+/** @param head the first `HEAD_BYTES` @returns undefined if no type matches, e.g. for text */
 export const detectType = async (head: Buffer): Promise<string | undefined> => {
   // Malicious bytes may break the package's parsers; the type is then unknown.
   const detected = await fileTypeFromBuffer(head).catch(() => undefined);
   return detected?.mime ?? FOLLOWED.find(([, start]) => head.toString('latin1', 0, 4).startsWith(start))?.[0];
 };
 
-/**
- * In these formats the package follows an offset (a TIFF's directory, the end of an MP3's tag) and finds no type when
- * that leads beyond the head or to padding.
- */
+/** The package follows an offset here (TIFF directory, end of MP3 tag), which may lead beyond the head. */
 const FOLLOWED = [
   ['image/tiff', 'II*\0'],
   ['image/tiff', 'MM\0*'],

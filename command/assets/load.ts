@@ -12,7 +12,7 @@ export interface AskDatabase {
   query<Row extends QueryResultRow>(question: QueryConfig): Promise<QueryResult<Row>>;
 }
 
-/** The account's status and the time, from the database, which all nodes share. */
+/** From the database, because all nodes share its clock. */
 export interface AccountNow {
   readonly nowMs: number;
   readonly isOpen: boolean;

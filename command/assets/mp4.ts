@@ -11,11 +11,7 @@ interface Box {
 /** Per file, and for its `moov`. Each box costs a read of 16 bytes. */
 const BOXES_MAX = 4_000;
 
-/**
- * Reads the duration and the displayed size of the first video track. The duration is absent when fragments do not
- * name it.
- * @throws UnreadableMediaError without a `moov`, or when boxes do not nest
- */
+/** Shows the first video track. @throws UnreadableMediaError without a `moov`, or if boxes do not nest */
 export const readMp4 = async (source: ByteSource): Promise<MediaFacts> => {
   const moov = await walker(source).find({ start: 0, end: source.bytes }, 'moov');
   if (moov === undefined) throw new UnreadableMediaError('no moov');

@@ -1,9 +1,6 @@
 import type { AskDatabase } from './load.ts';
 
-/**
- * Objects that may belong to no asset: recorded before an object is written or deleted, removed once the asset's
- * stream has settled it. The sweep finds what a crash leaves in between.
- */
+/** Recorded before an object is written or deleted, so that the sweep finds what a crash leaves behind. */
 export interface ObjectAttempts {
   begin(attempt: ObjectAttempt): Promise<void>;
   end(storageKey: string): Promise<void>;

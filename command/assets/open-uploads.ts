@@ -8,7 +8,7 @@ export interface UploadHolder {
 
 /** Limits the uploads open in this process. Each holds a connection for up to the lifetime of its token. */
 export interface OpenUploads {
-  /** @throws ApiError RATE_LIMITED when the address or the account is at its limit; the upload was not run */
+  /** @throws ApiError RATE_LIMITED, before `upload` runs, when the address or the account is at its limit */
   run<Result>(holder: UploadHolder, upload: () => Promise<Result>): Promise<Result>;
 }
 

@@ -8,8 +8,7 @@ import { readMp4 } from './mp4.ts';
 disableTypes(types.filter((type) => !['png', 'gif', 'webp', 'jpg'].includes(type)));
 
 /**
- * Bytes read of an image. In a JPEG the size follows thumbnails and colour profiles. Malicious 128 KiB block the
- * process for about 50 ms.
+ * In a JPEG the size follows thumbnails and profiles. Malicious 128 KiB block the process for about 50 ms.
  */
 const IMAGE_BYTES = new Map([
   ['image/png', 64],
@@ -19,11 +18,7 @@ const IMAGE_BYTES = new Map([
   ['image/jpeg', 128 * 1024],
 ]);
 
-/**
- * Reads dimensions and duration of PNG, JPEG, GIF, WebP and MP4, from a bounded number of bytes.
- * @param detected media type
- * @throws UnreadableMediaError
- */
+/** Reads a bounded number of bytes. @param detected media type @throws UnreadableMediaError */
 export const readMedia = async (detected: string | undefined, source: ByteSource): Promise<MediaFacts> => {
   if (detected === undefined) return {};
   if (FILM.test(detected)) return readMp4(source);

@@ -12,7 +12,6 @@ export interface ReceivedBytes {
 
 export interface ExpectedUpload {
   readonly asset: Asset;
-  /** Milliseconds (`IncomingBytes.read`). */
   readonly withinMs: number;
 }
 
@@ -20,10 +19,7 @@ export const dropBytes = async (bytes: AsyncIterable<Buffer>): Promise<void> => 
   for await (const chunk of bytes) void chunk;
 };
 
-/**
- * @throws ApiError PAYLOAD_TOO_LARGE as soon as the limit is passed; VALIDATION_ERROR when length or hash differ from
- *   the reservation
- */
+/** @throws ApiError PAYLOAD_TOO_LARGE at the limit; VALIDATION_ERROR if length or hash are not as reserved */
 export const receiveBytes = async (
   incoming: IncomingBytes,
   { asset, withinMs }: ExpectedUpload,

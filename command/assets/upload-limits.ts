@@ -5,9 +5,8 @@ const DEFAULT = 104_857_600;
 const LIMIT = /^(?:([a-z0-9!#$&^_.+-]{1,63}\/(?:\*|[a-z0-9!#$&^_.+-]{1,63}))=)?([1-9]\d{0,9})$/;
 
 /**
- * Parses `52428800` or `52428800,image/*=10485760,image/gif=1048576`: a default, and limits for groups and types. The
- * most specific one applies.
- * @throws RangeError for any other form
+ * For example `52428800,image/*=10485760,image/gif=1048576`; the most specific applies.
+ * @throws RangeError
  */
 export const parseUploadLimits = (text: string): UploadBytesMax => {
   const limits = new Map<string, number>();

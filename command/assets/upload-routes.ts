@@ -94,10 +94,7 @@ interface ReceivedUpload extends AdmittedUpload {
   readonly object?: ObjectKey;
 }
 
-/**
- * Everything before the event. A refused or aborted upload leaves nothing. A crash leaves a draft, or an object that
- * is recorded as an attempt and whose address no client knows.
- */
+/** All before the event. A crash leaves a draft, or a recorded attempt whose address no client knows. */
 const receiveUpload = async (
   uploads: Uploads,
   admitted: AdmittedUpload,

@@ -20,10 +20,7 @@ export interface UploadTokens {
   verify(token: string): Promise<UploadGrant | undefined>;
 }
 
-/**
- * Upload tokens: `base64url(grant).base64url(HMAC-SHA256)`. The first key signs, all keys
- * verify.
- */
+/** `base64url(grant).base64url(HMAC-SHA256)`. The first key signs, all keys verify. */
 export const createUploadTokens = (ask: () => Promise<KeyRing>): UploadTokens => {
   const signer = createTextSigner(ask, 'upload-token');
   return {

@@ -29,8 +29,7 @@ const audiences: SyncedKind<AudienceState, AudienceCommand, never> = {
 const FAILED_MEMBERS_MAX = 500;
 
 /**
- * Appends all events, the task last: when the read model has the task, it has the members.
- * @returns the id of the task, the same when the request is repeated
+ * Appends the task last, so a read model with the task has the members. A repeat returns the same task id.
  */
 export const syncAudiences = async (
   writes: SyncWrites,
@@ -52,7 +51,6 @@ export const syncAudiences = async (
 };
 
 interface AudienceItem {
-  /** Absent for an item without an id. */
   readonly item?: SyncItem<AudienceCommand>;
   readonly problem?: string;
   readonly failedMembers: ReadMembers['failed'];
@@ -87,7 +85,6 @@ const itemOf = async (
   return { item: { key, command }, failedMembers };
 };
 
-/** @param results of the items with an id in order, then of the deleted audiences */
 const responseOf = (
   items: readonly AudienceItem[],
   results: readonly SyncResult<AudienceState>[],

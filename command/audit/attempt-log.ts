@@ -9,7 +9,6 @@ import type { Logger } from 'pino';
 import { int4Array, int8Array, textArray, uuidArray } from '../../shared/postgres/binary-array.ts';
 import type { Purgeable } from '../../shared/async/purge-regularly.ts';
 
-/** Type of the resource that a route is about, and the path parameters that identify it. */
 export interface RouteSubject {
   readonly resourceType: AuditedResource;
   /** In the path, or in the credential. Absent when the resource has no id yet, e.g. on creation. */
@@ -28,7 +27,7 @@ export interface AttemptLogOptions {
 
 export interface AttemptLog {
   refused(request: RefusedRequest): void;
-  /** Writes all queued refusals. @throws any database error; they stay queued then */
+  /** @throws any database error; the refusals stay queued then */
   flush(): Promise<void>;
 }
 
@@ -64,10 +63,7 @@ const WAITING_MAX = 1_000;
 const WAITING_FAILED_MAX = 500;
 
 const MINUTE_MS = 60_000;
-/**
- * Per credential and minute, separately for denied and failed requests: repeated mistakes must not hide denied
- * attempts.
- */
+/** Denied and failed requests count separately: repeated mistakes must not hide denied attempts. */
 const PER_CREDENTIAL_MAX = 60;
 const PER_ACCOUNT_MAX = 600;
 /** Beyond this number of credentials per minute, the others share one counter. */

@@ -2,8 +2,7 @@ import { brandDomainOf, type LinkedBrand } from '../../domain/brands/brand.ts';
 import { isHttpUrl } from '../../shared/outbound/outbound-url.ts';
 
 /**
- * Reads `brand.json` (AdCP brand manifest): the portfolio of a house, or one brand at the top level. The text comes
- * from a foreign server, so each member is validated, bounded and cleaned, or left out.
+ * AdCP brand manifest: a house's portfolio, or one brand. The text is foreign: validated, bounded, cleaned.
  */
 
 type Members = Readonly<Record<string, unknown>>;
@@ -66,7 +65,6 @@ const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? (
 /** Control characters, line separators, and characters that change the text direction. */
 const UNSHOWN = /[\p{Cc}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069]+/gu;
 
-/** Truncates between two code points. */
 const textOf = (value: unknown, lengthMax: number): string | undefined => {
   if (typeof value !== 'string') return undefined;
   const text = value
@@ -83,7 +81,6 @@ const firstText = (value: unknown): string | undefined =>
     .map((one) => textOf(one, TEXT_LENGTH_MAX))
     .find((text) => text !== undefined);
 
-/** The English text, else the first. */
 const localized = (value: unknown, lengthMax: number): string | undefined => {
   const texts = listOf(value).flatMap((one) =>
     Object.entries(membersOf(one)).flatMap(([locale, given]) => {
@@ -103,7 +100,6 @@ const isSecureUrl = (value: unknown): value is string => {
   return protocol === 'https:' && username === '' && password === '' && value.search(/[\p{Cc}\s"<>\\]/u) < 0;
 };
 
-/** An object by role, or a list. */
 const colorsOf = (value: unknown): string[] | undefined => {
   const given = Array.isArray(value) ? (value as unknown[]) : Object.values(membersOf(value));
   const colors = given

@@ -14,10 +14,7 @@ const BYTES_MAX = 256 * 1024;
 export const brandFetch = (outbound: OutboundPolicy, withinMs: number): OutboundFetch =>
   createOutboundFetch({ ...outbound, timeoutMs: withinMs, bytesMax: BYTES_MAX });
 
-/**
- * Reads the manifest from the brand's own domain (`/.well-known/brand.json`), and from the place that it refers to.
- * @param withinMs limit for both requests. After it, or any failure, only the domain is known.
- */
+/** `/.well-known/brand.json`, and where it refers to. @param withinMs for both; after it, only the domain */
 export const createFindBrand =
   (fetch: OutboundFetch, withinMs: number): FindBrand =>
   async (domain) => {

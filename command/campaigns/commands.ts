@@ -9,13 +9,11 @@ import type { CreateCampaignBody } from '../../domain/campaigns/input.ts';
 import { createNewCampaign, loadCampaign, type CampaignStores } from './load.ts';
 
 /**
- * Locks the advertiser's currency, then creates a campaign: two streams, in this order. A change of the currency and
- * the lock conflict in the advertiser's stream, so one comes first: a later change is refused, and the campaign takes
- * the locked currency. In the other order the currency could change while the campaign exists. After a crash in
- * between, a lock without a campaign remains, and a repeat with the same key completes it.
- *
- * A repeat first checks whether the campaign exists, because the advertiser may be archived since.
- * @throws ApiError NOT_FOUND, CONFLICT (archived), VALIDATION_ERROR (other currency); then nothing has changed
+ * Locks the advertiser's currency first: in the other order it could change while the campaign exists. A
+ * crash in between leaves a lock, and a repeat with the same key completes it. The repeat first looks for the
+ * campaign, because the advertiser may be archived since.
+ * @throws ApiError NOT_FOUND, CONFLICT (archived), VALIDATION_ERROR (other currency); then nothing has
+ *   changed
  */
 export const createCampaign = async (
   stores: CampaignStores,

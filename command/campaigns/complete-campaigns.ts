@@ -21,8 +21,7 @@ type FindEnded = (
 ) => Promise<readonly EndedFlight[]>;
 
 /**
- * Completes campaigns whose flight is over. Each campaign's stream decides, so a lagging read model or several nodes
- * complete none twice.
+ * Completes campaigns after their flight. The stream decides, so a lagging read model completes none twice.
  */
 export const createEndedFlights = (
   { store, clock }: { readonly store: EventStore; readonly clock: Clock },

@@ -20,8 +20,7 @@ interface Target {
 }
 
 /**
- * Appends decided calls at the revision they were decided on, then answers them. Calls without new items are answered
- * too: their duplicates may be items that this append adds.
+ * Calls without new items are answered too: their duplicates may be items that this append adds.
  * @returns false when another process has appended to the stream
  * @throws AppendOutcomeUnknownError, EventStoreUnavailableError: the index is in doubt then
  */
@@ -46,8 +45,7 @@ const log = async (
 ): Promise<boolean> => {
   const { events, bytesOf } = eventsOf(decided);
   if (events.length === 0) {
-    // The answers depend on events of other processes, which may have died before they raised the read-your-writes
-    // position.
+    // Another process may have died between its events and the read-your-writes position.
     if (decided.length > 0 && index.position !== undefined) {
       await store.ensureMarked(customerId, index.position, stream);
     }
@@ -67,7 +65,7 @@ const log = async (
       );
       return true;
     }
-    // An append of an earlier run of these calls has succeeded meanwhile. Its decision counts.
+    // An append of an earlier run of these calls has succeeded. Its decision counts.
     index.doubt();
     return false;
   } catch (error) {

@@ -5,7 +5,7 @@ import type { WaitingBytes } from './waiting-bytes.ts';
 export interface WaitingCall {
   readonly call: LogCall;
   readonly validate: Validate;
-  /** The call was rejected before it was decided, so it must not be logged. */
+  /** The call was rejected undecided, so it must not be logged. */
   readonly isGivenUp: boolean;
   readonly resolve: (outcome: CallOutcome) => void;
   readonly reject: (error: unknown) => void;
@@ -14,8 +14,7 @@ export interface WaitingCall {
 export interface CallQueue {
   readonly length: number;
   /**
-   * @param isStarted asked after `STARTING_MS_MAX`: false rejects a call that still waits for the source's stream to
-   *   be read
+   * @param isStarted asked after `STARTING_MS_MAX`: false rejects a call that still waits for its source
    * @throws EventStoreUnavailableError when too many calls or bytes wait
    */
   add(call: LogCall, validate: Validate, isStarted: () => boolean): Promise<CallOutcome>;

@@ -1,7 +1,6 @@
 import type { Pool } from 'pg';
 import type { KeyedDigest } from '../../shared/secrets/keyed-digest.ts';
 
-/** Time to confirm a preview. */
 const LIFE_MINUTES = 15;
 /** Time in which the command that used a confirmation may be repeated. */
 const KEPT_DAYS = 3;
@@ -12,13 +11,13 @@ export interface Confirmation {
   readonly fingerprint: Buffer;
 }
 
-/** Previewed calls that may be executed once within 15 minutes by the database's clock. */
+/** Previewed calls may be executed once within 15 minutes by the database's clock. */
 export interface Confirmations {
   /** @returns the expiry in milliseconds since the epoch */
   offer(confirmation: Confirmation): Promise<number>;
   /**
-   * A repeat of the command may use it again. @returns `expired` also when another command has used it; `other` for
-   * another call
+   * A repeat may use it again.
+   * @returns `expired` also when another command has used it; `other`: another call
    */
   use(confirmation: Confirmation, commandId: string): Promise<'used' | 'expired' | 'other'>;
   /** Only after a command that certainly had no effect. */

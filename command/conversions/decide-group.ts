@@ -33,10 +33,7 @@ const APPEND = { eventsMax: 500, bytesMax: 8 * 1024 * 1024 } as const;
 /** After a call with this many items the event loop may run other work. */
 const LARGE_CALL = 2_000;
 
-/**
- * Decides calls in order until one append is full. Each call sees the items of the calls before it. Calls without
- * anything to append are answered immediately.
- */
+/** Each call sees the items of the calls before it. Calls without anything to append are answered at once. */
 export const decideGroup = async (
   context: GroupContext,
   index: SourceIndex,

@@ -1,16 +1,14 @@
 import { FINGERPRINT_WORDS } from '../../domain/conversions/fingerprint.ts';
 import { tableHash } from './table-hash.ts';
 
-/**
- * Open addressing with linear probing, 17 bytes per slot. Four zero words mark a free slot; no fingerprint is zero.
- */
+/** Open addressing, 17 bytes per slot. Four zero words mark a free slot; no fingerprint is zero. */
 export interface Shard {
   /** The number of high hash bits that all its fingerprints share. */
   readonly depth: number;
   readonly words: Uint32Array;
   /** Day of each slot, modulo 256. */
   readonly days: Uint8Array;
-  /** Number of slots minus one. The number of slots is a power of two. */
+  /** Slots minus one, a power of two minus one. */
   readonly mask: number;
   count: number;
 }

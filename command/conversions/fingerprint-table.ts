@@ -4,9 +4,7 @@ import { createShard, findIn, placeIn } from './fingerprint-shard.ts';
 import { tableHash } from './table-hash.ts';
 import { createShardDirectory } from './shard-directory.ts';
 
-/**
- * Fingerprints expire `DAYS_KNOWN` + 1 days after they were logged. Each takes 23 to 45 bytes (`shard-directory.ts`).
- */
+/** Fingerprints expire after `DAYS_KNOWN` + 1 days and take 23 to 45 bytes each (`shard-directory.ts`). */
 export interface FingerprintTable extends FingerprintSet {
   /** Includes expired fingerprints that are not swept yet. */
   readonly count: number;

@@ -5,10 +5,7 @@ import type { Fold } from '../../shared/aggregate/aggregate.ts';
 import { toDomainEvent, type StorableEvent } from '../../shared/aggregate/recorded-domain-event.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 
-/**
- * Returns a function that reads whether a source accepts calls, from its stream and its advertiser's stream. Each
- * call reads only new events. Read models may lag, but an archived source must refuse calls at once.
- */
+/** Reads only new events of both streams. Read models may lag, but an archived source must refuse at once. */
 export const followSource = (
   store: Pick<EventStore, 'readStream'>,
   customerId: number,

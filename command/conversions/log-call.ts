@@ -19,13 +19,11 @@ import type { LoggedCall } from './stream-fold.ts';
 export interface LogCall {
   readonly context: CommandContext;
   readonly events: readonly unknown[];
-  /** Request size, counted while the call waits. */
   readonly bytes: number;
   /** Milliseconds since the epoch. */
   readonly nowMs: number;
   /**
-   * `log`: appends events. `preview`: gives the same answer without logging. `test`: accepts every valid item without
-   * logging or comparing.
+   * `preview` answers like `log` without logging. `test` accepts valid items without logging or comparing.
    */
   readonly mode: 'log' | 'preview' | 'test';
   readonly testEventCode?: string | undefined;

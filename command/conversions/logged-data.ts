@@ -2,9 +2,6 @@ import { conversionEvents, type ConversionsLogged } from '../../domain/conversio
 import { currentData } from '../../shared/aggregate/event-versions.ts';
 import type { RecordedEvent } from '../../shared/event-store/event-store.ts';
 
-/**
- * The data of an event, without schema validation: it is large and read for every call. @throws
- * UnknownEventVersionError
- */
+/** No schema validation: the data is large and read for every call. @throws UnknownEventVersionError */
 export const loggedData = (event: RecordedEvent): ConversionsLogged =>
   currentData(event, conversionEvents.ConversionsLogged) as unknown as ConversionsLogged;

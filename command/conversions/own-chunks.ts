@@ -3,7 +3,6 @@ import type { EventStore, Position, RecordedEvent } from '../../shared/event-sto
 import { loggedData } from './logged-data.ts';
 import type { Segments } from './segments.ts';
 
-/** Events of a command that an earlier run has left in the stream. */
 export interface OwnChunks {
   readonly accepted: number;
   readonly chunks: number;

@@ -47,9 +47,8 @@ const isOfStream = ({ lastRevision, commands }: Segment, newest: RecordedEvent |
 };
 
 /**
- * Folds a source's stream as far back as fingerprints are valid: newest segments first, and everything between,
- * before and after them from the stream itself. Segments may therefore be missing. Segments of another log are
- * ignored.
+ * Reads back while fingerprints are valid: segments, and from the stream what they lack. Segments may be
+ * missing; those of another log are ignored.
  */
 export const readStreamFold = async (source: StreamSource): Promise<StreamFold> => {
   const { store, segments, now, customerId, sourceId } = source;
@@ -59,7 +58,11 @@ export const readStreamFold = async (source: StreamSource): Promise<StreamFold> 
   const oldestMs = now() - REACH_MS;
   fold.table.today(dayOf(now()));
 
-  /** Reads backward from `from` (default: the end) to `to`, or to expired events. @returns the last event read */
+  /**
+   * Reads backward to `to`, or to expired events.
+   * @param from default: the end
+   * @returns the last event read
+   */
   const addBackward = async (from: number | undefined, to: number): Promise<RecordedEvent | undefined> => {
     const range = from === undefined ? {} : { from };
     let last: RecordedEvent | undefined;

@@ -112,9 +112,8 @@ const submit = async (
 };
 
 /**
- * Uses the confirmation that the call names, and submits the call. A repeat with the same idempotency key is the same
- * command and may continue; another call with a used confirmation is refused. If a call without a key had no effect,
- * no other run can exist, so its confirmation becomes usable again.
+ * A repeat with the same key is the same command; another call with a used confirmation is refused. A call
+ * without a key and without effect cannot have another run, so its confirmation becomes usable again.
  */
 const submitConfirmed = async (
   writes: ConversionWrites,

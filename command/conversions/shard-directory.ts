@@ -1,9 +1,8 @@
 import { copyShard, createShard, placeIn, shardBytes, type Shard } from './fingerprint-shard.ts';
 
 /**
- * Extendible hashing: a directory indexed by the high hash bits points to shards of at most `PLACES_MAX` slots. A
- * full shard doubles or splits in two, so growth takes one or two milliseconds at a time and never copies the whole
- * table. Each shard has another fill limit, so shards do not all grow at the same time.
+ * Extendible hashing: the high hash bits select a shard. A full shard doubles or splits, so growth takes 1 to
+ * 2 ms and never copies the whole table. Fill limits differ, so that shards do not all grow at once.
  */
 export interface ShardDirectory {
   readonly count: number;
@@ -30,10 +29,7 @@ interface State {
   bytes: number;
 }
 
-/**
- * @param isWanted receives the day modulo 256. Unwanted fingerprints are dropped when their shard grows, and by
- *   `sweep`.
- */
+/** @param isWanted receives the day modulo 256. Growth and `sweep` drop unwanted fingerprints. */
 export const createShardDirectory = (isWanted: (day: number) => boolean): ShardDirectory => {
   const first = createShard(0, PLACES_MIN);
   const state: State = { depth: 0, shards: [first], count: 0, bytes: shardBytes(first) };
@@ -91,7 +87,7 @@ export const createShardDirectory = (isWanted: (day: number) => boolean): ShardD
         const isUnwanted = (day: number, place: number): boolean =>
           !isWanted(day) && shard.words[place * 4 + 1] !== 0;
         if (shard.days.some(isUnwanted)) rebuild(index, shard.mask + 1);
-        // The directory may double between two steps. The shard is then examined twice, which is harmless.
+        // The directory may double between two steps. A second look at the shard is harmless.
         index = rangeOf(state, index)[1] + 1;
         yield;
       }

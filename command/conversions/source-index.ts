@@ -6,10 +6,10 @@ import { DAYS_KNOWN } from '../../domain/conversions/fingerprint.ts';
 import { catchUp, readStreamFold, type StreamSource } from './read-stream-fold.ts';
 import { createStreamFold, dayOf, type LoggedCall } from './stream-fold.ts';
 
-/** The fold of a source's stream up to `revision`, as a cache: an append at that revision proves it current. */
+/** A cache of the fold up to `revision`: an append at that revision proves it current. */
 export interface SourceIndex {
   readonly known: FingerprintSet;
-  /** True when the stream contains an event of this command from the last three days. */
+  /** From the last three days. */
   hasCommand(commandId: string): boolean;
   readonly health: Health;
   readonly revision: number | 'no-stream';
@@ -21,7 +21,7 @@ export interface SourceIndex {
   /** Reads new events when the index is in doubt. @throws EventStoreUnavailableError */
   bringUpToDate(): Promise<void>;
   doubt(): void;
-  /** Marks that the stream ends before `revision`, so it is another one (a restored backup). */
+  /** The stream ends before `revision`, so it is another one (a restored backup). */
   forget(): void;
   logged(
     calls: readonly LoggedCall[],

@@ -28,7 +28,6 @@ export interface SourceLedgerOptions {
   readonly pause?: (ms: number) => Promise<void>;
 }
 
-/** Handles all calls of one source in this process: decides them in sequence, appends them in groups. */
 export interface SourceLedger {
   readonly pending: number;
   readonly bytes: number;
@@ -42,10 +41,9 @@ const ATTEMPTS_MAX = 24;
 const CONFLICT_BACKOFF = { baseMs: 2, capMs: 50 };
 
 /**
- * The core of endpoint 14 (docs/design/conversions.md). Known fingerprints are a fold of the source's stream, kept in
- * memory. A decision is appended at exactly the revision of the fold. If another process has appended meanwhile, the
- * append conflicts: the ledger reads the new events and decides again. So each event is logged once, with any number
- * of processes and crashes, and without reservations.
+ * The core of endpoint 14 (docs/design/conversions.md). A decision is appended at exactly the revision of the
+ * fold. If another process has appended meanwhile, the append conflicts, and the ledger reads on and decides
+ * again. So each event is logged once, with any number of processes and crashes, and without reservations.
  */
 export const createSourceLedger = (options: SourceLedgerOptions): SourceLedger => {
   const { customerId, sourceId, loadSource, pause = sleep } = options;
@@ -58,7 +56,7 @@ export const createSourceLedger = (options: SourceLedgerOptions): SourceLedger =
   let isWorking = false;
   let lastFacts: SourceFacts | undefined;
 
-  /** Answers every call of the group. After an error the caller rejects the remaining ones. */
+  /** After an error the caller rejects the remaining calls. */
   const logGroup = async (group: readonly WaitingCall[]): Promise<void> => {
     let open = group;
     for (let attempt = 1; open.length > 0;) {

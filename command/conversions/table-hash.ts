@@ -7,9 +7,8 @@ const LENGTH = (4 * FINGERPRINT_WORDS) << 24;
 const rotate = (word: number, bits: number): number => (word << bits) | (word >>> (32 - bits));
 
 /**
- * Hash of a fingerprint for tables in memory: 32 bits of HalfSipHash-1-3 with a secret key. The fingerprint's own
- * bits are not safe: a client that chooses event ids could make thousands of them collide, so that every lookup
- * probes past all of them (five such calls blocked the process for three minutes).
+ * HalfSipHash-1-3 with a secret key. A client that chooses event ids could make thousands of fingerprints
+ * collide in their own bits: five such calls blocked the process for three minutes.
  */
 export const tableHash = (words: Uint32Array, at: number): number => {
   let v0 = KEY_0;

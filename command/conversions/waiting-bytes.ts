@@ -1,4 +1,4 @@
-/** Limits the request bytes that wait for an answer, for all sources of this process. */
+/** For all sources of this process. */
 export interface WaitingBytes {
   /** @returns false when the bytes exceed the limit; a single call always fits */
   take(bytes: number): boolean;

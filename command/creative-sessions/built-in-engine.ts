@@ -5,7 +5,7 @@ import { findLiveConnection } from '../engines/load.ts';
 import type { ConnectionStores } from '../engines/load.ts';
 import type { CreativeBrief, CreativeEngine, CreativeEngines } from './creative-engine.ts';
 
-/** Writes texts by fixed rules, without a model or a network. Equal input gives equal output. */
+/** Fixed rules, without a model or a network. Equal input gives equal output. */
 export const builtInEngine: CreativeEngine = {
   generate: async (brief) =>
     tones.map((tone) => (isSpoken(brief) ? spoken(brief, tone) : written(brief, tone))),
@@ -96,7 +96,6 @@ const notesOf = (copy: VariantCopy): string | undefined => {
   return long.length === 0 ? undefined : `Long for its place: ${long.join(', ')}.`;
 };
 
-/** The built-in engine stands in for every connected engine. */
 export const builtInEngines = (stores: ConnectionStores): CreativeEngines => ({
   engineOf: async (customerId, connectionId) => {
     const isConnected =

@@ -39,9 +39,9 @@ import {
 } from './load.ts';
 
 /**
- * The engine is called before the event, so that every session has variants.
- * @throws ApiError NOT_FOUND (campaign, connection), CONFLICT (campaign closed, advertiser archived),
- *   SERVICE_UNAVAILABLE (engine)
+ * Asks the engine before the event, so that every session has variants.
+ * @throws ApiError NOT_FOUND (campaign, connection), CONFLICT (closed, archived), SERVICE_UNAVAILABLE
+ *   (engine)
  */
 export const startSession = async (
   writes: SessionWrites,
@@ -83,13 +83,13 @@ export const startSession = async (
   return createSession(writes, sessionId, { type: 'StartSession', now, session }, request);
 };
 
-/** The UUID of a variant, or for a malformed id one that no variant has. */
+/** For a malformed id, one that no variant has. */
 const variantIdIn = (shownId: string): string => variantIdOf(shownId) ?? '';
 
 /**
- * Creates another variant from one and feedback. The session is checked before the engine call, and again afterwards
- * by the command.
- * @throws ApiError NOT_FOUND, CONFLICT (stale, finalized, too many, campaign closed), SERVICE_UNAVAILABLE (engine)
+ * The session is checked before the engine call, and again by the command.
+ * @throws ApiError NOT_FOUND, CONFLICT (stale, finalized, too many, campaign closed), SERVICE_UNAVAILABLE
+ *   (engine)
  */
 export const refineVariant = async (
   writes: SessionWrites,
@@ -122,10 +122,7 @@ export const refineVariant = async (
   );
 };
 
-/**
- * Evaluates the variants that have no evaluation for the stage; without such variants nothing happens.
- * @throws ApiError NOT_FOUND, CONFLICT (finalized, too many, campaign closed), SERVICE_UNAVAILABLE (engine)
- */
+/** @throws ApiError NOT_FOUND, CONFLICT (finalized, too many, closed), SERVICE_UNAVAILABLE (engine) */
 export const evaluateSession = async (
   writes: SessionWrites,
   path: SessionPath,
@@ -160,16 +157,13 @@ const evaluationsBy = async (
 };
 
 /**
- * Creates a creative from one variant, then closes the session: two streams, in this order.
- *
- * The creative's id derives from the session, so one of several concurrent requests creates it, and the others see
- * which variant it was made from. After a crash in between, any repeat finds the creative and closes the session.
- * Closing it cannot fail: a variant that could be finalized once can always be finalized (`whyNotFinalize`).
- *
- * In the other order a crash could leave a closed session whose creative can no longer be created: its name may be
- * taken, or the campaign over.
- * @throws ApiError NOT_FOUND, CONFLICT (variant neither evaluated nor selected, another one finalized, name taken,
- *   campaign closed, advertiser archived)
+ * Creates a creative from one variant, then closes the session. The creative's id derives from the session:
+ * one of several concurrent requests creates it, and any repeat after a crash finds it and closes the
+ * session. Closing cannot fail: a variant that could be finalized once always can (`whyNotFinalize`). In the
+ * other order a crash could leave a closed session whose creative's name is taken since, or whose campaign is
+ * over.
+ * @throws ApiError NOT_FOUND, CONFLICT (neither evaluated nor selected, another variant finalized, name
+ *   taken, campaign closed, advertiser archived)
  */
 export const finalizeSession = async (
   writes: SessionWrites,

@@ -14,7 +14,6 @@ export const briefOf = ({ title, prompt, formatKind }: CreativeBrief): CreativeB
 export interface EngineCall {
   /** Equal for repeats of a request, so that an engine can deduplicate calls. */
   readonly key: string;
-  /** Aborted when the caller no longer waits. */
   readonly signal: AbortSignal;
 }
 
@@ -42,8 +41,8 @@ export interface CreativeEngine {
 
 export interface CreativeEngines {
   /**
-   * @param connectionId public id; undefined for the built-in engine
-   * @returns undefined when the account has no live connection with this id
+   * @param connectionId public; undefined: built-in engine
+   * @returns undefined without such a live connection
    */
   readonly engineOf: (
     customerId: number,

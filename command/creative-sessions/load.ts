@@ -78,10 +78,7 @@ export type StartedChange =
   | { readonly done: CreativeSession }
   | { readonly done: undefined; readonly session: CreativeSession; readonly campaign: Campaign };
 
-/**
- * Loads the session of a change, in an open campaign. A repeat of a completed request returns its result anyway.
- * @throws ApiError NOT_FOUND, CONFLICT (campaign closed, advertiser archived)
- */
+/** A repeat of a completed request gets its result anyway. @throws ApiError NOT_FOUND, CONFLICT */
 export const beginChange = async (
   writes: SessionWrites,
   path: SessionPath,

@@ -31,11 +31,9 @@ export interface ConnectRequest {
 }
 
 /**
- * Connects an account to an engine with its own key, or replaces the key of the live connection.
- *
- * The encrypted key is stored before the event that refers to it, under an id that is new for each run. So a crash
- * leaves an unreferenced key, which a sweep deletes, and never a connection without a key. And a stalled run cannot
- * overwrite or delete the key that another run's event refers to.
+ * Stores the encrypted key before its event, under an id that is new for each run. A crash leaves a key that
+ * a sweep deletes, never a connection without a key. A stalled run cannot change the key of another run's
+ * event.
  * @throws ApiError NOT_FOUND (no such live connection), VALIDATION_ERROR (the engine refuses the key),
  *   SERVICE_UNAVAILABLE; except after the last one, nothing is stored
  */
@@ -78,7 +76,7 @@ export const connectEngine = async (
   return { connection, isNew: connection.connectionId === connectionId };
 };
 
-/** Deletes an unreferenced key. If that fails, a sweep deletes it later. */
+/** If this fails, a sweep deletes the key later. */
 export const forget = async (
   { secrets, log }: Pick<ConnectionWrites, 'secrets' | 'log'>,
   customerId: number,

@@ -14,7 +14,6 @@ import { advertiserRefused } from '../advertisers/load.ts';
 
 export type ConnectionStores = Required<CommandStores>;
 
-/** Id of the stream of an account's connections to one engine. */
 export const slotIdOf = (customerId: number, engineId: number): string =>
   resourceIdOf(ENGINE_CONNECTION, customerId, WHOLE_ACCOUNT, String(engineId));
 
@@ -36,7 +35,7 @@ export const loadConnection = async (
   return state?.status === 'connected' ? state : undefined;
 };
 
-/** The live connection with a public id, if there is one. Reads one stream per engine. */
+/** Reads one stream per engine. */
 export const findLiveConnection = async (
   stores: CommandStores,
   customerId: number,

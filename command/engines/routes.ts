@@ -31,14 +31,14 @@ type Query = z.output<typeof query>;
 const connection = { data: EngineConnectionResource };
 
 export interface EngineWrites extends ConnectionWrites {
-  /** Names of advertisers by id, in one query. Reads the account's own writes. @throws ReadModelBehindError */
+  /** In one query. Reads the account's own writes. @throws ReadModelBehindError */
   readonly findAdvertiserNames: (
     customerId: number,
     ids: readonly number[],
   ) => Promise<ReadonlyMap<number, string>>;
 }
 
-/** Connections to creative engines: endpoint 5 of the specification. */
+/** Endpoint 5 of the specification. */
 export const engineWriteRoutes = (writes: EngineWrites): readonly Route[] => [
   connectRoute(writes),
   disconnectRoute(writes),

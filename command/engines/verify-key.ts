@@ -13,7 +13,7 @@ export type AskEngine = (apiKey: string, signal: AbortSignal) => Promise<KeyVerd
 export type VerifyKey = (engineId: number, apiKey: string) => Promise<readonly EngineAccount[]>;
 
 interface Verifiers {
-  /** By engine id. Other engines' keys are accepted without a check. */
+  /** Keys of engines without an entry are accepted without a check. */
   readonly engines: ReadonlyMap<number, AskEngine>;
   readonly timeoutMs: number;
 }
@@ -48,7 +48,7 @@ const askWithin = async (
   return abortable(asked(), signal).catch(() => undefined);
 };
 
-/** Leaves out duplicates, and accounts with an id that cannot be stored. */
+/** Leaves out duplicates, and ids that cannot be stored. */
 const knownAccounts = (accounts: readonly EngineAccount[]): readonly EngineAccount[] => {
   const known = new Map<string, EngineAccount>();
   for (const { id, name } of accounts) {

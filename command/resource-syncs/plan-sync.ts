@@ -53,8 +53,8 @@ export const stepRequest = (request: RequestContext, stepId: string): RequestCon
 const AT_ONCE_MAX = 10;
 
 /**
- * Executes the steps, each on its own stream. Command ids derive from the sync and the step, so all can be repeated.
- * @throws ApiError SERVICE_UNAVAILABLE when a step failed; others may be done
+ * Each step may be repeated: its id derives from the sync.
+ * @throws ApiError SERVICE_UNAVAILABLE if one failed
  */
 export const carryOut = async <State, Command, Refusal>(
   stores: SyncStores,

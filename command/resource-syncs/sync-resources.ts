@@ -35,11 +35,12 @@ export type SyncItem<Command> =
   | { readonly key: string; readonly problem: string }
   | {
       readonly key: string;
-      /** May first store data that the command refers to, if a repeat is safe and nothing else shows the data. */
+      /**
+       * May first store data that the command refers to, if a repeat is safe and nothing else shows the data.
+       */
       readonly command: (named: ResourceIdentity) => Command | Promise<Command>;
     };
 
-/** The first problem of an item that its schema refused, as a sentence. */
 export const problemOf = ({ schema, sent }: InvalidItem<unknown>): string => {
   if (sent instanceof RefusedItem) return `The item must not hold ${sent.fault}`;
   const [first] = check(schema, sent).problems ?? [];
@@ -62,8 +63,9 @@ export type SyncResult<State> =
 const ACTIVE_MAX = 500;
 
 /**
- * @returns the result of each item in order, then the resources deleted because no item names them
- * @throws ApiError NOT_FOUND, CONFLICT (archived), VALIDATION_ERROR; SERVICE_UNAVAILABLE when part may be done
+ * @returns the items' results in order, then the resources deleted because no item names them
+ * @throws ApiError NOT_FOUND, CONFLICT (archived), VALIDATION_ERROR; SERVICE_UNAVAILABLE when part may be
+ *   done
  */
 export const syncResources = async <State extends SyncedState, Command, Refusal>(
   writes: SyncWrites,

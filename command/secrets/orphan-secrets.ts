@@ -17,7 +17,7 @@ export interface OrphanSecretsOptions extends ConnectionStores {
 }
 
 interface Owners {
-  /** The secret that the owner's stream refers to; undefined when it has none or no longer exists. */
+  /** Undefined when the owner has none or no longer exists. */
   readonly secretOf: (customerId: number, ownerId: string) => Promise<string | undefined>;
   readonly streamOf: (customerId: number, ownerId: string) => string;
   readonly events: SchemaVersions;
@@ -51,10 +51,8 @@ const FIRST = { customerId: 0, id: '00000000-0000-0000-0000-000000000000' };
 type FindInUse = (secrets: readonly StoredSecret[]) => Promise<readonly boolean[]>;
 
 /**
- * Purges secrets that no agent or connection refers to: after a failed registration, a replacement or a removal. Each
- * call examines the next `rowsMax` secrets and starts again after the last one.
- * Where the read models name no owner, the owner's stream decides. A secret that was stored again meanwhile stays. So
- * does a secret whose owner has an event of a later version, because that event may refer to it.
+ * Each call examines the next `rowsMax` secrets, from the start again after the last one. A secret stays when
+ * it was stored again, or when its owner has an event of a later version, which may refer to it.
  */
 export const createOrphanSecrets = (
   { pool, log, ...stores }: OrphanSecretsOptions,

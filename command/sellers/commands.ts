@@ -16,10 +16,7 @@ type Below<Command> = Command extends unknown ? Omit<Command, 'now'> : never;
 const run = ({ store, clock }: Writes, command: Below<SellerCommand>): Promise<SellerDirectory> =>
   runOnDirectory(store, { ...command, now: isoTimestamp(clock.now()) });
 
-/**
- * A repeat after an unknown outcome reports which seller has the name. @throws ApiError CONFLICT (name taken,
- * directory full)
- */
+/** @throws ApiError CONFLICT (name taken, also by an earlier run of this command; directory full) */
 export const addSeller = async (writes: Writes, seller: SellerInput): Promise<Seller> => {
   const directory = await run(writes, { type: 'AddSeller', seller: omitUndefined(seller) });
   const added = directory.find(({ name }) => name === seller.name);

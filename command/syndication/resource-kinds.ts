@@ -18,7 +18,6 @@ import { resourceIdOf } from '../../shared/aggregate/ids.ts';
 
 type Stores = Pick<SyncStores, 'store' | 'snapshots'>;
 
-/** What can be syndicated. */
 export const syndicatedKinds = (stores: Stores): SyndicatedKinds => ({
   AUDIENCE: audiences(stores),
   EVENT_SOURCE: eventSources(stores),
@@ -50,7 +49,7 @@ const eventSources = (stores: Stores): SyndicatedKind => ({
   inFull: async (_resource, item) => item,
 });
 
-/** AdCP 3.0, enum consent-basis. What else a buyer says is for us only. */
+/** AdCP 3.0, enum consent-basis. Other values stay with us. */
 const CONSENT_BASES = new Set(['consent', 'legitimate_interest', 'contract', 'legal_obligation']);
 
 const audiences = (stores: Stores): SyndicatedKind => ({
@@ -124,7 +123,7 @@ const catalogs = (stores: Stores): SyndicatedKind => ({
             url: content.url,
             ...(content.feedFormat === undefined ? {} : { feed_format: content.feedFormat }),
             ...(content.updateFrequency === undefined ? {} : { update_frequency: content.updateFrequency }),
-            // What a feed held when it was first read, agents have read as well.
+            // Agents have already read the feed's first content.
             ...(catalog.feed === undefined || catalog.feed.changes === 0
               ? {}
               : { feed_changes: catalog.feed.changes }),

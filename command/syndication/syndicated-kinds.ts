@@ -6,10 +6,7 @@ import {
   type ResourceType,
 } from '../../domain/syndication/syndication-resource.ts';
 
-/**
- * In AdCP's form and small enough for an event; references catalog items and audience members. Equal resources have
- * equal bytes.
- */
+/** In AdCP's form; references catalog items and audience members. Equal resources have equal bytes. */
 export type SyndicatedItem = JsonMembers;
 
 export interface SyndicatedResource {
@@ -24,13 +21,11 @@ export interface ResourceKey {
   readonly resourceId: string;
 }
 
-/** A resource type that can be syndicated, with its mapping to AdCP. */
 export interface SyndicatedKind {
   readonly resourceType: ResourceType;
   readonly task: SyncTask;
   /** Member of the task's request and answer that contains the items. */
   readonly itemsMember: string;
-  /** Member of an item that contains its id. */
   readonly idMember: string;
   /** `whole`: one call per item. `members`: its members are sent in several calls. */
   readonly delivery: 'whole' | 'members';
@@ -65,10 +60,7 @@ const Items = z.tuple([JsonMembers]);
 export const itemIn = ({ itemsMember }: SyndicatedKind, request: JsonMembers | null): SyndicatedItem =>
   Items.parse(request?.[itemsMember])[0];
 
-/**
- * AdCP cannot delete a single resource of these types, so the request names the ones to keep. An empty list is not
- * allowed.
- */
+/** AdCP deletes none of these types by id: the request names those to keep. An empty list is not allowed. */
 export const keepOnlyRequest = (
   { itemsMember }: SyndicatedKind,
   account: AccountReference,

@@ -20,7 +20,7 @@ import { syndicationHandler } from './run-on-record.ts';
 
 export interface SyndicationWrites extends SyncStores {
   readonly kinds: SyndicatedKinds;
-  /** The service's own domain, which identifies it to agents that know accounts by brand and operator. */
+  /** Identifies the service to agents that know accounts by brand and operator. */
   readonly operator: () => string;
 }
 
@@ -35,9 +35,8 @@ export interface Toggle {
 const WAITS = 'This begins when the agent answers.';
 
 /**
- * Switches the syndication of a resource on or off at each agent. Everything is looked up first, so an unknown agent
- * or resource changes nothing. A repeat of a partly executed request completes it, even if the resource, advertiser
- * or agent was deleted since.
+ * Looks everything up first, so an unknown agent or resource changes nothing. A repeat completes a partly
+ * executed request, even if resource, advertiser or agent was deleted since.
  * @throws ApiError NOT_FOUND, CONFLICT (archived), VALIDATION_ERROR
  */
 export const toggleSyndication = async (
@@ -88,7 +87,7 @@ export const toggleSyndication = async (
   return outcomes.map(syndicationHandler.resultOf);
 };
 
-/** The resource type of an earlier run of this request, which has validated it; undefined when it wrote no record. */
+/** Undefined when no earlier run of this request wrote a record. */
 const typeBegunWith = async (
   writes: SyndicationWrites,
   toggle: Toggle,
@@ -209,7 +208,7 @@ const agentOf = async (
   return agent;
 };
 
-/** The buyer's account reference in one of the two forms of AdCP. */
+/** In one of the two forms of AdCP. */
 const accountAt = (
   { accountId }: Agent,
   { brandDomain }: AdvertiserResource,

@@ -13,10 +13,7 @@ type RequestedTask = TaskAccepted extends infer Task
     : never
   : never;
 
-/**
- * Records the task of a request, after all other writes of the request.
- * @returns its id, the same when the request is repeated
- */
+/** After all other writes of the request. @returns the task's id, the same when the request is repeated */
 export const acceptTask = async (
   { clock, ...stores }: CommandStores & { readonly clock: Clock },
   asked: RequestedTask,

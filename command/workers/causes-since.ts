@@ -5,11 +5,8 @@ import type { EventStore, RecordedEvent } from '../../shared/event-store/event-s
 
 type Log = Pick<EventStore, 'readStream'>;
 
-/**
- * Page sizes when searching a stream backward. The event is nearly always on the first page, and events may be large.
- */
+/** Page sizes of a backward search. The event is nearly always on the first page, and events may be large. */
 const PAGES = [10, 40] as const;
-/** Maximum number of further requests. */
 const OTHERS_MAX = 20;
 
 /** @param upTo first revision to read. Default: the last one */
@@ -55,17 +52,12 @@ export const lastOf = async (
 export interface CausesOfWork {
   /** The request that the action belongs to; undefined when not found among the newest events. */
   readonly correlationId: string | undefined;
-  /** The newest of the other requests. */
   readonly alsoCausedBy: OtherCauses;
 }
 
-/** Selects the events that cause an action. */
 export interface Occasions {
   readonly streams: readonly string[];
-  /**
-   * True for events after those that earlier actions have covered. Each stream is read backward until the first
-   * false.
-   */
+  /** False for events that earlier actions have covered; the first false ends the search in its stream. */
   readonly isNew: (event: RecordedEvent) => boolean;
   /** Last revision to consider. Default: the last one. */
   readonly upTo?: number;
@@ -73,10 +65,7 @@ export interface Occasions {
   readonly named?: string;
   /** Default: every event. */
   readonly isOccasion?: (event: RecordedEvent) => boolean;
-  /**
-   * True for events that record such an action: they settle earlier events of the requests that they name. Default:
-   * none.
-   */
+  /** True for events that record such an action and so settle its requests. Default: none. */
   readonly isAnswer?: (event: RecordedEvent) => boolean;
 }
 
@@ -90,17 +79,15 @@ export const causesSince = async (store: Log, occasions: Occasions): Promise<Cau
   return { correlationId, alsoCausedBy: requestsOf(open, correlationId) };
 };
 
-/** The further requests of an action that already belongs to one. */
+/** For an action that already belongs to a request. */
 export const otherCausesSince = async (
   store: Log,
   occasions: Occasions,
   correlationId: string | undefined,
 ): Promise<OtherCauses> => requestsOf((await occasionsOf(store, occasions)).open, correlationId);
 
-/** Newest first. */
 interface FoundOccasions {
   readonly all: readonly RecordedEvent[];
-  /** Not settled yet. */
   readonly open: readonly RecordedEvent[];
 }
 

@@ -34,8 +34,7 @@ interface Sync {
 }
 
 /**
- * Creates the agent's servers: one per request over MCP, one for all requests over A2A. They share the stored data
- * and the idempotency keys.
+ * One server per request over MCP, one for all over A2A. They share the stored data and the idempotency keys.
  */
 export const adcpServers = (parts: AdcpServerParts): (() => AdcpServer) => {
   const { holdings, tasks } = parts;

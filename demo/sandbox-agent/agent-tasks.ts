@@ -14,7 +14,6 @@ interface Task {
 
 export interface Tasks {
   submit(type: string, afterMs: number, work: () => Task['state']): string;
-  /** The task in the form of AdCP's `tasks/get`; undefined for an unknown id. */
   get(id: string): Json | undefined;
 }
 

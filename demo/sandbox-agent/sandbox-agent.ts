@@ -12,7 +12,6 @@ import { createHoldings } from './holdings.ts';
 import { createTasks } from './agent-tasks.ts';
 
 export interface SandboxAgentOptions {
-  /** 0 selects a free port. */
   readonly port: number;
   readonly token: string;
 }
@@ -23,10 +22,9 @@ const WhoseMembers = z.object({ account: z.string(), audience_id: z.string() });
 const HOST = '127.0.0.1';
 
 /**
- * An AdCP agent for experiments. It keeps audiences, event sources and catalogs in memory, over MCP (`/mcp`) and A2A
- * (`/a2a`), and executes each idempotency key once. It listens on the loopback interface only.
- * Without a token, `GET /` shows the stored data, `GET /members` an audience's members, and `PUT /behaviour` selects
- * a misbehaviour.
+ * An AdCP agent for experiments: stores in memory, executes each idempotency key once, listens on loopback
+ * only. Without a token: `GET /` shows the data, `GET /members` an audience's members, `PUT /behaviour`
+ * selects a fault.
  * @returns its address, without a path
  * @throws ListenError
  */
@@ -60,7 +58,7 @@ export const startSandboxAgent = async ({ port, token }: SandboxAgentOptions): P
   const mayCall = bearerOf(token);
   app.post('/mcp', mayCall, async (request, response) => {
     const server = makeServer();
-    // Each request needs its own server. It ends with the answer, because nothing is pushed.
+    // Each request needs its own server, which ends with the answer: nothing is pushed.
     const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true });
     response.on('close', () => void server.close().catch(() => undefined));
     // The types of the two packages disagree about optional members.

@@ -8,10 +8,9 @@ const Envelope = z.object({
 
 export interface RequestOptions {
   readonly body?: unknown;
-  /** RawAnswer as `application/octet-stream` instead of `body`. */
+  /** Sent as `application/octet-stream` instead of `body`. */
   readonly bytes?: Uint8Array<ArrayBuffer>;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Default: 200. */
   readonly status?: number | readonly number[];
   readonly endpoint?: number;
 }
@@ -24,13 +23,12 @@ export interface RequestRecord {
 }
 
 export interface Guide {
-  /** Begins the next chapter, on a terminal after a pause. */
   readonly chapter: (title: string) => Promise<void>;
   readonly tell: (text: string) => void;
   /**
-   * Sends a request; prints the request and the answer.
+   * Prints the request and the answer.
    * @param path below `/api/v2/buyer`, or an absolute URL
-   * @returns the answer's `data`, parsed by `schema`
+   * @returns the answer's `data`
    * @throws StumbledError when the answer has an unexpected status or form
    */
   readonly ask: <T>(method: string, path: string, schema: z.ZodType<T>, asked?: RequestOptions) => Promise<T>;
@@ -48,17 +46,15 @@ const WAIT_MS = 200;
 /** Rate limit windows of one minute to wait for, per request. */
 const WAITS_MAX = 2;
 const ANSWER_MS_MAX = 10_000;
-/** An answer is shortened to its first lines. */
+/** Longer answers are cut. */
 const LINES_MAX = 30;
 
 export interface GuideOptions {
-  /** The service's URL without a path. */
   readonly url: string;
-  /** An API key of the service, never printed. */
+  /** Never printed. */
   readonly key: string;
   readonly chapters: number;
   readonly print: (text: string) => void;
-  /** Waits for the reader between two chapters. */
   readonly pause: () => Promise<void>;
 }
 

@@ -93,7 +93,6 @@ The service and the sandbox agent keep running until Ctrl-C. Their data is then 
 Every endpoint: ${url}/openapi.json
 `;
 
-/** Prints the summary last, also after a failure. */
 const walkThrough = async (guide: Guide, work: () => Promise<void>): Promise<number> => {
   try {
     await work();

@@ -10,14 +10,9 @@ export interface StartedPrograms {
   readonly key: string;
   /** Folder of the data, deleted by `stop`. */
   readonly directory: string;
-  /** Resolves when a program has ended. */
   readonly ended: Promise<unknown>;
   readonly agent: { readonly url: string; readonly token: string };
-  /**
-   * Runs an operator's command on the same installation.
-   * @returns its standard output
-   * @throws Error when its exit status is not 0
-   */
+  /** On the same installation. @returns standard output @throws Error when the exit status is not 0 */
   exchange(...words: readonly string[]): Promise<string>;
   stop(): Promise<void>;
 }
@@ -31,9 +26,8 @@ const given = Object.fromEntries(
 );
 
 /**
- * Starts an empty service and a sandbox agent on free ports. Their data is in a temporary folder, or in
- * `DATABASE_URL`, which must be empty.
- * @throws Error with the program's output when a program ends before it serves
+ * Data is in a temporary folder, or in `DATABASE_URL`, which must be empty.
+ * @throws Error if a program ends
  */
 export const startPrograms = async (): Promise<StartedPrograms> => {
   const directory = await mkdtemp(join(tmpdir(), 'buyer-exchange-tour-'));

@@ -45,11 +45,7 @@ const expectThat = (isSo: boolean, otherwise: string): void => {
   if (!isSo) throw new StumbledError(otherwise);
 };
 
-/**
- * Calls the 14 endpoints of the specification in order, each after the requests it depends on, then shows the history
- * of an advertiser.
- * @throws StumbledError for an unexpected answer
- */
+/** Calls the 14 endpoints in order of dependency. @throws StumbledError for an unexpected answer */
 export const walk = async (guide: Guide, agent: Agent): Promise<void> => {
   const { chapter } = guide;
   await chapter('The sandbox agent');
@@ -79,14 +75,11 @@ export const CHAPTERS = 10;
 interface TourAgent {
   readonly id: string;
   readonly url: string;
-  /** The buyer's account at the agent; unique to this tour. */
+  /** Unique to this tour. */
   readonly accountId: string;
 }
 
-/**
- * Checks everything that could stop the tour before it creates anything.
- * @throws StumbledError naming the obstacle
- */
+/** Checks before it creates anything. @throws StumbledError naming the obstacle */
 const prepare = async ({ tell, ask, until }: Guide, { url, token }: Agent): Promise<TourAgent> => {
   tell('First the sandbox agent, which the tour needs later: it runs, and the service may connect to it.');
   await ask('GET', `${url}/`, Holdings).catch((error: unknown) => {

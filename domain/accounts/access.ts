@@ -1,10 +1,10 @@
 import { z } from 'zod';
 
-/** Permissions of a credential. No scope implies another. */
+/** No scope implies another. */
 export const Scope = z.enum(['exchange:read', 'exchange:write', 'exchange:admin', 'exchange:review']);
 export type Scope = z.infer<typeof Scope>;
 
-/** The role of a user in the account. Users of a seller's account have the role `seller`; other users never do. */
+/** Users of a seller's account have the role `seller`; other users never do. */
 export const Role = z.enum(['admin', 'member', 'seller']);
 export type Role = z.infer<typeof Role>;
 
@@ -14,5 +14,5 @@ const scopes: Readonly<Record<Role, readonly Scope[]>> = {
   seller: ['exchange:review'],
 };
 
-/** All scopes that a role allows: the default for a new credential. */
+/** The default for a new credential. */
 export const scopesOfRole = (role: Role): readonly Scope[] => scopes[role];

@@ -20,7 +20,7 @@ export interface KnownUser {
   readonly role: Role;
 }
 
-/** An account with all its keys, ended ones included: history shows them, while commands need live keys only. */
+/** History also shows ended keys, while commands need live keys only. */
 export interface AccountPast {
   readonly account: Account;
   readonly keys: SharedMap<KnownKey>;
@@ -93,11 +93,7 @@ export const keyMembers = (
 
 const DAY_MS = 86_400_000;
 
-/**
- * The keys that a list showed at `at`, newest first, without those that ended more than `ENDED_KEYS_DAYS` before.
- * `lastUsedAt` is left out: no event records it.
- * @param at ISO 8601, UTC, milliseconds
- */
+/** @param at ISO 8601, UTC, milliseconds @returns without `lastUsedAt`, which no event records */
 export const keysListedAt = ({ keys }: AccountPast, at: string): readonly ApiKeyResource[] => {
   const listedSince = new Date(Date.parse(at) - ENDED_KEYS_DAYS * DAY_MS).toISOString();
   const isListed = ({ revokedAt, expiresAt }: KnownKey): boolean =>

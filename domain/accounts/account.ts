@@ -8,10 +8,7 @@ export const accountStream = (customerId: number): string => `${ACCOUNT}-${custo
 
 export const firstUserId = (customerId: number): string => `${customerId}-1`;
 
-/**
- * The first user: no separate event records it.
- * @param sellerId the seller that owns the account; undefined for a buyer's account
- */
+/** No separate event records the first user. @param sellerId undefined for a buyer's account */
 export const firstUser = (
   customerId: number,
   sellerId: number | undefined,

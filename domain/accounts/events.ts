@@ -7,10 +7,7 @@ const AccountOpened = z.object({ customerId: z.int(), name: z.string(), sellerId
 
 const UserAdded = z.object({ userId: z.string(), name: z.string(), role: Role });
 
-/**
- * Never contains the key or its hash. The oldest events name no user (then it is the first one) and no scopes (then
- * all that the role allows).
- */
+/** Without key and hash. Old events name no user (the first one), or no scopes (all of the role). */
 const ApiKeyIssued = z.object({
   keyId: z.string(),
   name: z.string(),
@@ -25,8 +22,7 @@ const ApiKeyRevoked = z.object({ keyId: z.string() });
 const NoData = z.object({});
 
 /**
- * Version 2 adds the role and the scope of sellers. A program that supports version 1 only parks the stream; it does
- * not mistake a seller for another user.
+ * Version 2 adds the role and the scope of sellers: a program that supports version 1 only parks the stream.
  */
 const withSellers = { schemaVersion: 2, upcasters: [<Data>(data: Data): Data => data] } as const;
 

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { Role, Scope } from './access.ts';
 
-/** The caller's account and role. */
 export const CurrentAccount = z
   .object({
     id: z.int(),
@@ -26,7 +25,7 @@ export const ApiKeyResource = z
   .meta({ id: 'ApiKey' });
 export type ApiKeyResource = z.infer<typeof ApiKeyResource>;
 
-/** The answer to the creation: the only one that contains the key. */
+/** The only answer that contains the key. */
 export const NewApiKeyResource = z
   .object({ ...ApiKeyResource.shape, key: z.string().meta({ description: 'Shown only here.' }) })
   .meta({ id: 'NewApiKey' });

@@ -1,7 +1,4 @@
-/**
- * An immutable map. A copy with one more entry shares all but three short lists with the original. For long series of
- * states; adding is as fast with 10,000 entries as with 10.
- */
+/** Immutable: a copy shares all but three short lists. Adding is as fast with 10,000 entries as with 10. */
 export type SharedMap<Value> = readonly (readonly Bucket<Value>[])[];
 type Bucket<Value> = readonly (readonly [key: string, value: Value])[];
 
@@ -16,7 +13,6 @@ export const valueOf = <Value>(map: SharedMap<Value>, key: string): Value | unde
 
 export const entriesOf = <Value>(map: SharedMap<Value>): Bucket<Value> => map.flat(2);
 
-/** A copy of the map with this value for the key. */
 export const withValue = <Value>(map: SharedMap<Value>, key: string, value: Value): SharedMap<Value> => {
   const [row, place] = placeOf(key);
   const buckets = map[row] ?? [];

@@ -10,10 +10,9 @@ import {
 } from './events.ts';
 import { AdvertiserResource } from './resource.ts';
 
-/** Category of the streams: their names begin with it. */
+/** The streams' names begin with it. */
 export const ADVERTISER = 'advertiser';
 
-/** The stream of one advertiser; the account is part of its name. */
 export const advertiserStream = (customerId: number, advertiserId: number): string =>
   `${ADVERTISER}-${customerId}-${advertiserId}`;
 
@@ -88,7 +87,7 @@ export type UnchangeableMember = 'id' | 'customerId' | 'status' | 'sandbox';
 export type AdvertiserCommand =
   | CreateAdvertiser
   | UpdateAdvertiser
-  /** Given before the first campaign is created. With a currency it is refused if the advertiser has another one. */
+  /** Precedes the first campaign. Refused if the advertiser has another currency. */
   | { readonly type: 'LockAdvertiserCurrency'; readonly now: string; readonly currency?: string | undefined }
   | { readonly type: 'ArchiveAdvertiser'; readonly now: string }
   | { readonly type: 'RestoreAdvertiser'; readonly now: string };
@@ -127,7 +126,7 @@ const update = (command: UpdateAdvertiser, state: AdvertiserResource): Advertise
   return accept(...events);
 };
 
-/** To name the brand that is linked already changes nothing: what was found of it stays. */
+/** Naming the linked brand again changes nothing: its found data stays. */
 const effectiveChanges = (
   { autonomy, ...changes }: UpdateAdvertiser['changes'],
   state: AdvertiserResource,
@@ -178,7 +177,6 @@ const ofActive = (
   return decideOn(state);
 };
 
-/** How an advertiser follows from its events. */
 export const advertiserFold = {
   category: ADVERTISER,
   stream: advertiserStream,

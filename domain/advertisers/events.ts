@@ -12,11 +12,10 @@ export const AdvertiserCreated = z.object({
 const AdvertiserChanges = z.object(changesShape(advertiserFields));
 const nothingMore = z.object({});
 
-/** Schema and current version of every event an advertiser's stream can hold. */
 export const advertiserEvents = {
   AdvertiserCreated: { schemaVersion: 1, data: AdvertiserCreated },
   AdvertiserUpdated: { schemaVersion: 1, data: z.object({ changes: AdvertiserChanges }) },
-  /** The whole new set, in order. A cap whose id was there before is the same cap; ids left out are archived. */
+  /** The whole new set, in order. A cap with an earlier id is the same cap; ids left out are archived. */
   AdvertiserFrequencyCapsReplaced: { schemaVersion: 1, data: CapReplacement },
   AdvertiserCurrencyLocked: { schemaVersion: 1, data: nothingMore },
   AdvertiserArchived: { schemaVersion: 1, data: nothingMore },

@@ -5,10 +5,7 @@ import { createInput, repeatedInput, updateInput } from '../fields.ts';
 import { FrequencyCapsInput } from '../frequency-caps/input.ts';
 import { boundedText, distinct, fitsJson, listOf } from '../values.ts';
 
-/**
- * Request bodies of advertisers (specification, endpoints 2 and 3). Unknown members are ignored.
- * Limits that neither gives keep an advertiser's events small.
- */
+/** Specification, endpoints 2 and 3. Limits that neither gives keep an advertiser's events small. */
 
 /** Fixed offsets are not time zone names. */
 const isTimezone = (name: string): boolean => {
@@ -51,10 +48,7 @@ const UtmConfigInput = z
   })
   .overwrite(distinct);
 
-/**
- * Limits of the two large members. With them an advertiser stays below 256 Ki characters, so a page of 50 is sent in
- * time, and every answer fits the idempotency store.
- */
+/** Keep an advertiser below 256 Ki characters: a page of 50 is sent in time, and answers can be stored. */
 const LABELS_JSON_MAX = 32 * 1024;
 const EXCLUSIONS_JSON_MAX = 128 * 1024;
 

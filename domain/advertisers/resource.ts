@@ -5,9 +5,8 @@ import { FrequencyCap, RecordedCap } from '../frequency-caps/resource.ts';
 import { Timestamp } from '../values.ts';
 
 /**
- * The Advertiser as the API shows it (specification, Advertiser and FrequencyCap). It is also the
- * aggregate's state and, as JSON text, its row in the read model: one shape, three uses.
- * Optional members are absent when unset, never null.
+ * The API's Advertiser, the aggregate's state, and the row in the read model. Unset members are absent, not
+ * null.
  */
 
 export const Channel = z.enum([
@@ -45,7 +44,6 @@ const Controls = z.strictObject({
 
 const UtmParameter = z.strictObject({ paramKey: z.string(), paramValue: z.string() });
 
-/** Every member of an advertiser, in the order in which it is shown. */
 export const advertiserFields = {
   id: derived(z.int().min(1).max(2_147_483_647)),
   customerId: derived(z.int()),

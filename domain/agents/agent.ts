@@ -42,7 +42,7 @@ export type AgentCommand =
   | {
       readonly type: 'RecordAgentCheck';
       readonly now: string;
-      /** Number of checks before this one. A check with the same number that came first makes this one a repeat. */
+      /** Number of earlier checks. A second check with the same number is a repeat. */
       readonly checks: number;
       readonly found:
         | { readonly silence: string }
@@ -59,7 +59,7 @@ const CHECK_MS = { first: 1_000, most: 6 * 60 * 60 * 1_000 };
 /** About 30 days: after 1 s, 2 s, 4 s ..., then every 6 h. */
 const CHECKS_MAX = 135;
 
-/** The time of the next check after `checks` checks without an answer; undefined after the last one. */
+/** Undefined after the last check. */
 const nextCheckAt = (now: string, checks: number): string | undefined => {
   if (checks >= CHECKS_MAX) return undefined;
   const afterMs = Math.min(CHECK_MS.first * 2 ** (checks - 1), CHECK_MS.most);

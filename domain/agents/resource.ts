@@ -7,7 +7,7 @@ import { Timestamp } from '../values.ts';
 export const SyncTask = z.enum(['sync_audiences', 'sync_catalogs', 'sync_event_sources']);
 export type SyncTask = z.infer<typeof SyncTask>;
 
-/** Every member of an agent, in the order of the answer. The token is never shown. */
+/** The token is never shown. */
 export const agentFields = {
   id: derived(z.string()),
   name: fixed(z.string()),
@@ -48,7 +48,7 @@ export const AgentRegistered = z.object({
   agentId: z.string(),
   customerId: z.int(),
   ...createdShape(agentFields),
-  /** Refers to the encrypted token; absent for an agent without one. Never the token. */
+  /** Refers to the encrypted token; absent for an agent without one. */
   secretId: z.string().optional(),
 });
 export type AgentRegistered = z.infer<typeof AgentRegistered>;
@@ -78,7 +78,7 @@ export const agentResource = ({ unreachable, ...agent }: Agent): AgentResource =
     nextCheckAt: unreachable?.nextCheckAt,
   });
 
-/** The buyer's message about an agent that does not answer. Leaves out the URL's query: it may contain a key. */
+/** Without the URL's query, which may contain a key. */
 export const silenceOf = (url: string, { reason, nextCheckAt }: AgentUnreachable): string =>
   `The agent at ${url.replace(/[?#].*$/s, '')} did not answer when it was asked what it offers: ${reason} ` +
   (nextCheckAt === undefined

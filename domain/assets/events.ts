@@ -15,7 +15,7 @@ const AssetReserved = z.object({
   mediaKind,
   source,
   bytesMax: z.int(),
-  /** The exact size that the buyer announced. */
+  /** As the buyer announced it. */
   bytes: bytes.optional(),
   /** Announced by the buyer; hex. */
   sha256: z.string().optional(),
@@ -28,7 +28,6 @@ const AssetUploaded = z.object({ storageKey, bytes, sha256: z.string(), ...measu
 export const assetEvents = {
   AssetReserved: { schemaVersion: 1, data: AssetReserved },
   AssetUploaded: { schemaVersion: 1, data: AssetUploaded },
-  /** The upload did not arrive in time. */
   AssetReservationExpired: { schemaVersion: 1, data: z.object({}) },
   AssetRemoved: { schemaVersion: 1, data: z.object({}) },
 } as const;

@@ -9,7 +9,7 @@ export const AssetSource = z.enum(['uploaded', 'generated', 'connected']);
 
 const size = z.int().min(0);
 
-/** Every member of a library asset, in the order in which it is shown (specification, Library asset). */
+/** Specification, Library asset. */
 export const assetFields = {
   id: derived(z.string()),
   advertiserId: fixed(z.int()),
@@ -34,11 +34,9 @@ export const assetFields = {
 export const AssetResource = z.strictObject(resourceShape(assetFields)).meta({ id: 'LibraryAsset' });
 export type AssetResource = z.infer<typeof AssetResource>;
 
-/** Members that only the upload sets. */
 type UploadMember = 'storageKey' | 'bytes' | 'textContent';
 
 interface Reservation extends Omit<AssetResource, 'id' | 'url' | UploadMember> {
-  /** UUID. */
   readonly assetId: string;
   readonly customerId: number;
   readonly bytesMax: number;
@@ -59,7 +57,6 @@ export interface StoredAsset extends Reservation, Pick<AssetResource, UploadMemb
 
 export type Asset = ReservedAsset | StoredAsset;
 
-/** @param baseUrl the service's public URL */
 export const assetResource = (asset: StoredAsset, baseUrl: string): AssetResource =>
   membersOf(AssetResource, {
     ...asset,
@@ -80,7 +77,7 @@ export const UploadReservation = z
   .meta({ id: 'UploadReservation' });
 export type UploadReservation = z.infer<typeof UploadReservation>;
 
-/** Public path of the assets' bytes: no credential is needed. */
+/** No credential is needed. */
 export const ASSETS_PATH = '/assets';
 
 const assetIds = shownIds('ast_');

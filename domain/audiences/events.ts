@@ -41,7 +41,7 @@ const Member = z.tuple([
   z.array(Uid).min(1).nullable(),
 ]);
 
-/** A part of a batch. No event refers to a batch before all its parts are stored. */
+/** No event refers to a batch before all its parts are stored. */
 const AudienceMembersStored = z.object({
   part: z.int(),
   add: z.array(Member),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AccountReference, orDefault, syncItemsOrNameless } from '../resource-syncs/input.ts';
 import { boundedText } from '../values.ts';
 
-/** Request body of a sync. The command checks each member: an invalid one fails alone. */
+/** The command checks each member: an invalid one fails alone. */
 const MEMBERS_MAX = 100_000;
 
 const Members = z.array(z.unknown());

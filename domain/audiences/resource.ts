@@ -3,10 +3,9 @@ import { changeable, clearable, definitionShape, derived, membersOf, resourceSha
 import type { SyncedResource } from '../resource-syncs/synced-resource.ts';
 import { Timestamp } from '../values.ts';
 
-/** Days for which past member counts are kept: thirteen months, to compare a month with the same month a year ago. */
+/** Thirteen months, to compare a month with the same month a year ago. */
 export const SIZES_KEPT_DAYS = 400;
 
-/** Every member of an audience, in the order in which it is shown. */
 const audienceFields = {
   audienceId: derived(z.string()),
   name: changeable(z.string()),
@@ -34,7 +33,7 @@ export interface Audience extends SyncedResource, z.infer<typeof AudienceDefinit
   readonly audienceId: string;
 }
 
-/** @param members number of members; undefined if unknown */
+/** @param members undefined if unknown */
 export const audienceResource = (audience: Audience, members: number | undefined): AudienceResource =>
   membersOf(AudienceResource, {
     ...audience,

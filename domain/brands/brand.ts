@@ -15,9 +15,9 @@ const HOST = /^(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z
 const BRAND_LENGTH_MAX = 2_048;
 
 /**
- * The domain that a brand identifier stands for: the host of a domain name or an http(s) URL, in lower case,
- * without a leading `www.`.
- * @returns undefined when it names no host
+ * Lower case, without a leading `www.`.
+ * @param brand a domain or http(s) URL
+ * @returns undefined without a host
  */
 export const brandDomainOf = (brand: string): string | undefined => {
   if (brand.length > BRAND_LENGTH_MAX) return undefined;

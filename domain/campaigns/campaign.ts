@@ -3,10 +3,9 @@ import { changedMembers, contradiction, withChanges } from '../fields.ts';
 import { campaignEvents, type CampaignChanges, type CampaignCreated, type CampaignEvent } from './events.ts';
 import { campaignResource, type Campaign, type CampaignPhase, type CampaignResource } from './resource.ts';
 
-/** Category of the streams: their names begin with it. */
+/** The streams' names begin with it. */
 export const CAMPAIGN = 'campaign';
 
-/** The stream of one campaign; the account is part of its name. @param campaignId UUID */
 export const campaignStream = (customerId: number, campaignId: string): string =>
   `${CAMPAIGN}-${customerId}-${campaignId}`;
 
@@ -47,10 +46,7 @@ export interface CreateCampaign {
 /** Members that may be repeated in a request but never changed. */
 export type UnchangeableMember = 'id' | 'advertiserId' | 'phase';
 
-/**
- * What the command is given of the advertiser: one that is archived refuses all that is below it. Archiving it at the same moment is the same as archiving it right afterwards: nothing in the campaign
- * depends on the order.
- */
+/** Archiving the advertiser at the same time equals archiving it right afterwards: no order matters here. */
 interface BelowAdvertiser {
   readonly advertiserIsArchived: boolean;
 }
@@ -65,7 +61,7 @@ export interface UpdateCampaign extends BelowAdvertiser {
   readonly unchangeable: { readonly [M in UnchangeableMember]?: CampaignResource[M] | undefined };
 }
 
-/** `CompleteCampaign` is the clock's: a flight that is over ends its campaign. */
+/** `CompleteCampaign` comes from the clock, when the flight is over. */
 export type CampaignStep =
   'LaunchCampaign' | 'PauseCampaign' | 'ReactivateCampaign' | 'CompleteCampaign' | 'ArchiveCampaign';
 
@@ -96,7 +92,6 @@ const create = ({ now, campaign }: CreateCampaign, state: CampaignState): Campai
 
 const OPEN = ['draft', 'active', 'paused'] as const;
 
-/** Whether anything may still be put into the campaign or changed about it. */
 export const isOpen = ({ phase }: Pick<Campaign, 'phase'>): boolean => OPEN.some((open) => open === phase);
 
 const update = (command: UpdateCampaign, state: CampaignState): CampaignDecision => {
@@ -162,7 +157,6 @@ const decide = (command: CampaignCommand, state: CampaignState): CampaignDecisio
   }
 };
 
-/** How a campaign follows from its events. */
 export const campaignFold = {
   category: CAMPAIGN,
   stream: campaignStream,

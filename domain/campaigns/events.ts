@@ -10,14 +10,13 @@ const CampaignCreated = z.object({
   customerId: z.int(),
   advertiserId,
   name,
-  /** The advertiser's at that moment, and from then on. */
+  /** The advertiser's currency, which cannot change any more. */
   currency: CurrencyCode,
   ...optional,
 });
 const CampaignChanges = z.object(changesShape(campaignFields));
 const nothingMore = z.object({});
 
-/** Schema and current version of every event that a campaign's stream can hold. */
 export const campaignEvents = {
   CampaignCreated: { schemaVersion: 1, data: CampaignCreated },
   CampaignUpdated: { schemaVersion: 1, data: z.object({ changes: CampaignChanges }) },

@@ -4,8 +4,6 @@ import { createInput, repeatedInput, updateInput } from '../fields.ts';
 import { boundedText, instant } from '../values.ts';
 import { campaignFields } from './resource.ts';
 
-/** What a buyer may send for a campaign. Unknown members are ignored. */
-
 const timestamp = () => instant().transform((epochMs) => new Date(epochMs).toISOString());
 
 const FlightInput = z

@@ -10,7 +10,6 @@ export type CampaignPhase = z.infer<typeof CampaignPhase>;
 const Flight = z.strictObject({ startAt: Timestamp, endAt: Timestamp });
 const Budget = z.strictObject({ total: z.number().min(0), currency: CurrencyCode });
 
-/** Every member of a campaign, in the order in which it is shown. */
 export const campaignFields = {
   id: derived(z.string()),
   advertiserId: fixed(z.int().min(1).max(2_147_483_647), { recorded: z.int() }),
@@ -19,7 +18,7 @@ export const campaignFields = {
   flight: clearable(Flight),
   budget: clearable(Budget),
   brief: clearable(z.string()),
-  // The number of commands that changed something; the creation is the first.
+  // Number of commands that changed something, the creation included.
   revision: derived(z.int().min(1)),
   createdAt: derived(Timestamp),
   updatedAt: derived(Timestamp),
@@ -29,7 +28,6 @@ export const CampaignResource = z.strictObject(resourceShape(campaignFields)).me
 export type CampaignResource = z.infer<typeof CampaignResource>;
 
 export interface Campaign extends Omit<CampaignResource, 'id'> {
-  /** UUID. */
   readonly campaignId: string;
   readonly customerId: number;
   /** The advertiser's, which its first campaign has locked. */

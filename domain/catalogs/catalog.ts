@@ -9,7 +9,7 @@ export const CATALOG_CONTENT = 'catalogContent';
 export const catalogStream = (customerId: number, catalogId: string): string =>
   `${CATALOG}-${customerId}-${catalogId}`;
 
-/** The stream of one content's items. It never changes once written, so the hash identifies the items. */
+/** Never changes once written, so the hash identifies the items. */
 export const catalogContentStream = (customerId: number, catalogId: string, contentHash: string): string =>
   `${CATALOG_CONTENT}-${customerId}-${catalogId}-${contentHash}`;
 
@@ -51,7 +51,7 @@ const evolve = (state: CatalogState, event: CatalogEvent): CatalogState => {
 
 const UNREAD: CatalogFeed = { revision: 0, changes: 0 };
 
-/** The stored results belong to the feed's URL and format; other changes of the catalog keep them. */
+/** Stored results belong to the feed's URL and format; other changes of the catalog keep them. */
 const isSameFeed = (state: CatalogState, { content }: CatalogDefinition): state is Catalog => {
   if (state.status === 'NONE' || content.kind !== 'feed') return false;
   const before = state.definition.content;
@@ -109,7 +109,7 @@ export interface CatalogRefusal {
   readonly reason: 'not-found' | 'superseded';
 }
 
-/** Take it before the request to the feed: a concurrent read may record newer content until the answer comes. */
+/** Take it before the request: a concurrent read may record newer content before the answer comes. */
 export const feedBasis = ({ version, feed }: Catalog): FeedBasis => ({
   version,
   revision: feed?.revision ?? 0,
@@ -132,7 +132,7 @@ const archive = (occurredAt: string, state: CatalogState): CatalogDecision => {
   return accept({ type: 'CatalogArchived', data: {}, occurredAt });
 };
 
-/** No read needs to be requested: there is no feed, or its schedule reads it soon. */
+/** No feed, or its schedule reads it soon. */
 const isReadByItself = ({ definition: { content }, feed }: Catalog): boolean =>
   content.kind === 'inline' || (content.updateFrequency !== undefined && feed?.failure === undefined);
 

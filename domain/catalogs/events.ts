@@ -11,9 +11,9 @@ const CatalogPublished = z.object({
   definition: CatalogDefinition,
 });
 
-/** A sync named the feed again without a change: it must be read now. */
+/** Named again without a change: the feed must be read now. */
 const CatalogFeedAsked = z.object({});
-/** The feed was read with a new result: other content, or the first success after a failure. */
+/** With other content, or for the first time after a failure. */
 const CatalogFeedRead = z.object({
   version: z.int(),
   /** SHA-256 of the bytes as received, in hex. */
@@ -21,7 +21,7 @@ const CatalogFeedRead = z.object({
   bytes: z.int(),
   itemCount: z.int().optional(),
 });
-/** The feed could not be read. Recorded once for each reason, not for each attempt. */
+/** Recorded once for each reason, not for each attempt. */
 const CatalogFeedFailed = z.object({ reason: z.string() });
 
 export const catalogEvents = {

@@ -33,7 +33,6 @@ const catalogsOf = (address: z.ZodType<string>) =>
     content_id_type: orDefault(boundedText(1, 50)),
   });
 
-/** @param address the URLs that the service may read */
 export const syncCatalogsBody = (address: z.ZodType<string>) =>
   z
     .object({

@@ -56,7 +56,6 @@ const feedMembers = {
   updateFrequency: UpdateFrequency.optional(),
 };
 
-/** Every member of a catalog, in the order in which it is shown. */
 const catalogFields = {
   catalogId: derived(z.string()),
   type: changeable(CatalogType),

@@ -1,6 +1,5 @@
 import type { EventType } from '../event-sources/event-type.ts';
 
-/** The present state of a source and its advertiser, which decides whether the source accepts a call. */
 export interface SourceFacts {
   readonly advertiserId: number;
   readonly isArchived: boolean;
@@ -15,7 +14,7 @@ export type CallRefusal =
   | { readonly reason: 'advertiser-archived' }
   | { readonly reason: 'other-test-code' };
 
-/** @returns why a source refuses a call; undefined if it accepts it */
+/** @returns undefined if the source accepts the call */
 export const refusalOf = (
   source: SourceFacts | undefined,
   testEventCode: string | undefined,

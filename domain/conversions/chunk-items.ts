@@ -8,7 +8,6 @@ import type {
 } from './conversion-events.ts';
 import type { ItemColumns, Rejection } from './validate-items.ts';
 
-/** Data that all chunks of a call share. */
 export interface CallFacts {
   readonly advertiserId: number;
   readonly rejected: readonly Rejection[];
@@ -17,10 +16,7 @@ export interface CallFacts {
   readonly occurredAt: string;
 }
 
-/**
- * Maximum UTF-8 bytes of one event's data. EventStoreDB up to version 25.0 accepts 1 MiB, metadata included
- * (`append-in-chunks.ts`).
- */
+/** UTF-8 bytes. EventStoreDB up to 25.0 accepts 1 MiB, metadata included (`append-in-chunks.ts`). */
 const CHUNK_BYTES_MAX = 880_000;
 const FRAME_BYTES = 4_096;
 const ITEM_NUMBERS_BYTES = 64;
@@ -58,11 +54,7 @@ export interface SizedEvent {
   readonly bytesMax: number;
 }
 
-/**
- * The events that log the accepted items of a call: as few as the size limit allows. Without new items: one event if
- * items were rejected, otherwise none.
- * @param firstChunk number of the call's chunks that are already in the stream
- */
+/** One event without items if all were rejected. @param firstChunk the call's chunks already in the stream */
 export const chunkItems = (
   items: ItemColumns,
   accepted: readonly number[],

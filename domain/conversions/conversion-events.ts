@@ -23,10 +23,7 @@ export type Health = z.infer<typeof Health>;
 
 const Indexes = z.array(z.int());
 
-/**
- * Compresses columns with few different texts: the i-th item has `of[indexes[i]]`. Without indexes all have the
- * first.
- */
+/** Compresses columns with few different texts: item i has `of[indexes[i]]`; without indexes the first. */
 const Dictionary = z.object({ of: z.array(z.string()), indexes: Indexes.optional() });
 
 export const UserMatch = z.object({
@@ -37,7 +34,6 @@ export const UserMatch = z.object({
   clickIdType: z.string().optional(),
 });
 
-/** Members that few items have. */
 export const MoreMembers = z.object({
   userMatch: UserMatch.optional(),
   actionSource: z.string().optional(),
@@ -47,8 +43,8 @@ export const MoreMembers = z.object({
 });
 
 /**
- * A chunk of one call's items, in columns: the i-th entry of each belongs to the i-th item. The chunks of a call have
- * consecutive revisions unless its command was interrupted. `occurredAt` is the time used for validation.
+ * In columns: entry i belongs to item i. A call's chunks are consecutive unless its command was interrupted.
+ * `occurredAt` is the time used for validation.
  */
 const ConversionsLogged = z.object({
   advertiserId: z.int(),
@@ -57,7 +53,7 @@ const ConversionsLogged = z.object({
   /** Number of rejected items of the call, and the first one's reason. */
   rejected: z.int(),
   firstReason: z.string().optional(),
-  /** Accepted event types, if the source did not accept all: explains further rejections. */
+  /** If the source did not accept all: explains further rejections. */
   allowedTypes: z.array(EventType).optional(),
   health: Health,
   eventIds: z.array(z.string()),
@@ -103,7 +99,7 @@ const Facts = ConversionsLogged.pick({
   health: true,
 });
 
-/** A fast check that does not copy columns: true if the schema accepts the data unchanged. False may mean either. */
+/** Copies no columns. True: the schema accepts the data unchanged. False may mean either. */
 const isPlain = (data: unknown): boolean => {
   if (typeof data !== 'object' || data === null) return false;
   const {

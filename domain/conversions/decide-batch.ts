@@ -3,8 +3,7 @@ import { FINGERPRINT_WORDS } from './fingerprint.ts';
 import type { ItemColumns, ValidatedItems } from './validate-items.ts';
 
 /**
- * A set of fingerprints. Each one is the four words at `at` of an array. `spot` is its first slot in the hash tables
- * in memory (`table-hash.ts`), if computed already.
+ * A fingerprint is four words at `at`. `spot`: its slot in the hash tables (`table-hash.ts`), if computed.
  */
 export interface FingerprintSet {
   has(words: Uint32Array, at: number, spot?: number): boolean;
@@ -21,10 +20,9 @@ export interface BatchDecision {
 }
 
 /**
- * Selects the new items: not logged before, not earlier in this batch, and not in a batch that is decided but not
- * logged yet. The first one wins.
- * @param known fingerprints in the source's stream
- * @param fresh fingerprints that are decided but not logged yet; accepted ones are added
+ * New: not logged, not earlier in this batch, not decided in another. The first one wins.
+ * @param known in the source's stream
+ * @param fresh decided but not logged yet; accepted ones are added
  * @param spots slots of the items' fingerprints
  */
 export const decideBatch = (
@@ -44,16 +42,13 @@ export const decideBatch = (
   return { accepted, duplicates: count - accepted.length };
 };
 
-/**
- * A source's health after a batch. A batch without new items and with few rejections leaves it
- * unchanged.
- */
+/** Unchanged by a batch without new items and with few rejections. */
 export const healthAfter = (before: Health, accepted: number, rejected: number, total: number): Health => {
   if (rejected * 2 > total) return 'needs_attention';
   return accepted > 0 ? 'receiving' : before;
 };
 
-/** The answer to a call (specification, Conversion-event batch result). */
+/** Specification, Conversion-event batch result. */
 export interface BatchResult {
   readonly accepted: number;
   readonly rejected: ValidatedItems['rejected'];

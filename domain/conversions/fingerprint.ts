@@ -1,13 +1,8 @@
 /**
- * 128-bit fingerprints of the identity of a conversion event: source, event type and event id.
- * MurmurHash3 (x86, 128 bits) over UTF-16 code units, seeded by source and type.
- *
- * Equal fingerprints count as equal events: among 10^9 ids of one source a collision has a probability of 10^-21. The
- * hash is not cryptographic. A client can choose ids that collide, but loses only its own events, because other
- * accounts have other sources. SHA-256 would take five to eight times as long.
- *
- * Fingerprints are stored (`conversion_segments`), so they must never change. Their four words are in little-endian
- * order, the native order of all supported machines.
+ * MurmurHash3 (x86, 128 bits) over UTF-16 code units, seeded by source and type. Equal fingerprints count as
+ * equal events: among 10^9 ids of one source a collision has a probability of 10^-21. A client can choose ids
+ * that collide, but loses only its own events. SHA-256 would take five to eight times as long. Fingerprints
+ * are stored (`conversion_segments`), so they must never change: four little-endian words.
  */
 
 export const FINGERPRINT_WORDS = 4;
@@ -30,9 +25,7 @@ const mixLast = (word: number): number => {
 
 const rotate = (word: number, bits: number): number => (word << bits) | (word >>> (32 - bits));
 
-/**
- * Buffer for the text to hash: two UTF-16 code units a word, the first in the low half. Grows with the longest text.
- */
+/** Two UTF-16 code units a word, the first in the low half. Grows with the longest text. */
 let words = new Uint32Array(512);
 const BLOCK_WORDS = 4;
 
@@ -53,7 +46,6 @@ const hashInto = (text: string, seed: Uint32Array, out: Uint32Array, at: number)
   hashWordsInto(length, seed, out, at);
 };
 
-/** Hashes the first `length` code units of `words`. */
 const hashWordsInto = (length: number, seed: Uint32Array, out: Uint32Array, at: number): void => {
   let h1 = seed[0] as number;
   let h2 = seed[1] as number;
@@ -119,10 +111,7 @@ export const fingerprintsOf = (sourceId: string): FingerprintInto => {
   return (eventType, eventId, out, at) => hashInto(eventId, seedOf(eventType), out, at);
 };
 
-/**
- * Writes a command's UUID as a fingerprint. If a stream's set contains it, the command has written to the stream.
- * @param commandId a UUID
- */
+/** If a stream's set contains it, the command has written to the stream. @param commandId a UUID */
 export const commandInto = (commandId: string, out: Uint32Array, at: number): void => {
   const digits = commandId.replaceAll('-', '');
   for (let word = 0; word < FINGERPRINT_WORDS; word += 1) {

@@ -1,8 +1,6 @@
 import type { MoreMembers, UserMatch } from './conversion-events.ts';
 
-/**
- * Checks of members that few events have. Each returns the reason for the client, or undefined.
- */
+/** Each check returns the reason for the client, or undefined. */
 
 export type Item = Readonly<Record<string, unknown>>;
 
@@ -124,7 +122,6 @@ const memberNames: ReadonlySet<unknown> = new Set([
   ...Object.keys(moreChecks),
 ]);
 
-/** True if an item may have a member with this name. */
 export const isMemberName = (name: unknown): boolean => memberNames.has(name);
 
 export const hasMore = ({ userMatch, actionSource, eventSourceUrl, orderId, contentIds }: Item): boolean =>
@@ -145,7 +142,7 @@ export const moreProblem = (item: Item): string | undefined => {
   return undefined;
 };
 
-/** The known further members of an item that passed `moreProblem`; undefined for none. */
+/** The item has passed `moreProblem`. Undefined for none. */
 export const moreOf = (item: Item): MoreMembers | undefined => {
   const { userMatch, actionSource, eventSourceUrl, orderId, contentIds } = item as MoreMembers;
   const members = {

@@ -43,7 +43,6 @@ export interface ValidatedItems {
 export interface ItemRules {
   /** Time of the decision, in milliseconds since the epoch. */
   readonly nowMs: number;
-  /** Event types that the source accepts; undefined: all. */
   readonly allowedTypes?: readonly EventType[] | undefined;
   readonly fingerprintInto: FingerprintInto;
   /** Parses an `eventTime`. @returns milliseconds since the epoch, or the problem */
@@ -56,7 +55,6 @@ const EVENT_AGE_DAYS_MAX = 90;
 const CURRENCY = /^[A-Z]{3}$/;
 const knownTypes: ReadonlySet<unknown> = new Set(EventType.options);
 
-/** Checks every item separately, in one pass, with one reason for each rejected item. */
 export const validateItems = (sent: readonly unknown[], rules: ItemRules): ValidatedItems => {
   const rejected: Rejection[] = [];
   const items: ItemColumns = {
@@ -97,7 +95,7 @@ const typeProblem = (eventType: unknown, { allowed }: ItemCheck): string | undef
 const unreadable = ({ member, fault }: UnreadableItem): string =>
   isMemberName(member) ? `${member} must not hold ${fault}` : `must not hold ${fault}`;
 
-/** @returns the problem of the item; undefined if it was added */
+/** @returns the problem; undefined if the item was added */
 const addItem = (item: unknown, index: number, items: ItemColumns, check: ItemCheck): string | undefined => {
   if (!isItem(item)) return 'must be an object';
   if (item instanceof UnreadableItem) return unreadable(item);

@@ -25,7 +25,7 @@ const evolve = (state: CreativeSessionState, event: CreativeSessionEvent): Creat
   const at = event.occurredAt;
   if (event.type === 'CreativeSessionStarted') return started(event.data, at);
   if (state.status === 'none') return state;
-  // The clocks of nodes differ. With an earlier time a session would move behind a page cursor that has passed it.
+  // The clocks of nodes differ: with an earlier time a session would move behind a page cursor.
   const updatedAt = at > state.updatedAt ? at : state.updatedAt;
   const next = { ...state, revision: state.revision + 1, updatedAt };
   switch (event.type) {
@@ -108,7 +108,7 @@ const whyClosed = ({ final }: CreativeSession): CreativeSessionRefusal | undefin
 const variantOf = ({ variants }: CreativeSession, wanted: string): Variant | undefined =>
   variants.find(({ variantId }) => variantId === wanted);
 
-/** Returns why a variant cannot be refined; the caller checks it before it calls an engine, too. */
+/** Checked before an engine is called, too. */
 export const whyNotRefine = (
   session: CreativeSession,
   { variantId, expectedRevision }: RefinementRequest,
@@ -123,7 +123,7 @@ export const whyNotRefine = (
     : { reason: 'too-many-variants', limit: VARIANTS_MAX };
 };
 
-/** Returns why nothing can be evaluated at a stage; the caller checks it before it calls an engine, too. */
+/** Checked before an engine is called, too. */
 export const whyNotEvaluate = (
   session: CreativeSession,
   stage: string,
@@ -136,8 +136,8 @@ export const whyNotEvaluate = (
 };
 
 /**
- * Returns why a session cannot be finalized with a variant. Once undefined, it stays so: a variant stays evaluated or
- * selected. So finalizing cannot fail after the creative was created.
+ * Once undefined, it stays so, because variants stay evaluated or selected: after the creative, nothing
+ * fails.
  */
 export const whyNotFinalize = (
   session: CreativeSession,

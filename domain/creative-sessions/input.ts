@@ -3,8 +3,6 @@ import { createInput } from '../fields.ts';
 import { boundedText } from '../values.ts';
 import { creativeSessionFields } from './resource.ts';
 
-/** Request bodies of creative sessions. Unknown members are ignored. */
-
 const {
   campaignId: _campaign,
   variants: _variants,

@@ -18,7 +18,7 @@ const Evaluation = z.strictObject({
   evaluatedAt: Timestamp,
 });
 
-/** A proposal of the engine. It never changes: a refinement creates another variant. */
+/** Never changes: a refinement creates another variant. */
 const VariantResource = z.strictObject({
   id: z.string(),
   refinedFrom: z.string().optional(),
@@ -33,19 +33,18 @@ const VariantResource = z.strictObject({
 /** Events contain the engine's output, so folding a stream does not call the engine. */
 export const GeneratedVariant = z.object({ variantId: z.string(), copy: VariantCopy });
 
-/** The members in lists and in answers of writes (specification, Creative session). */
+/** In lists and answers of writes (specification, Creative session). */
 const listedFields = {
   id: derived(z.string()),
   campaignId: fixed(z.string()),
   title: fixed(z.string()),
   status: derived(SessionStatus),
-  // The number of commands that changed the session; the start is the first.
+  // Number of commands that changed the session, the start included.
   revision: derived(z.int().min(1)),
   // Never decreases, even when the clocks of the nodes differ.
   updatedAt: derived(Timestamp),
 };
 
-/** Every member of a session, in the order in which its detail shows them. */
 export const creativeSessionFields = {
   ...listedFields,
   prompt: fixed(z.string().optional()),
@@ -78,7 +77,7 @@ export interface Variant extends Omit<z.infer<typeof VariantResource>, 'id'> {
 
 type DerivedMember = 'id' | 'variants' | 'finalVariantId' | 'creativeId';
 
-/** A session folded from its events. Ids are UUIDs. */
+/** Ids are UUIDs. */
 export interface CreativeSession extends Omit<CreativeSessionDetail, DerivedMember> {
   readonly sessionId: string;
   readonly customerId: number;

@@ -31,7 +31,7 @@ const {
   ...same
 } = CreativeResource.shape;
 
-/** A creative's detail (specification, Creative detail). */
+/** Specification, Creative detail. */
 export const CreativeDetail = z
   .strictObject({
     creativeId: z.string(),

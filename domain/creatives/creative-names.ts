@@ -12,9 +12,8 @@ export const creativeNameEvents = {
 type CreativeNameEvent = EventsOf<typeof creativeNameEvents>;
 
 /**
- * The names of a campaign's creatives, each held by one of them. A creative claims its name before it appears under
- * it in the campaign, so two creatives can never have the same name there. A crash may leave a name held by a
- * creative that does not use it. The next request for the name can see that and take the name over.
+ * A creative claims its name before it uses it, so two never have the same one in a campaign. A crash may
+ * leave an unused claim; the next request for the name can see that and take it over.
  */
 export const CREATIVE_NAMES = 'creativeNames';
 
@@ -62,7 +61,7 @@ interface Claiming {
 
 export type CreativeNamesCommand =
   /**
-   * Claims again even if the creative holds the name: another request may treat the older claim as left by a crash.
+   * Claims again although the creative holds the name: another request may see the older claim as abandoned.
    */
   | (Claiming & { readonly type: 'ClaimName'; readonly name: string })
   /** Claims the name that the creative holds, or the first free one of the list. */
@@ -107,7 +106,7 @@ const decide = (command: CreativeNamesCommand, names: CreativeNames): NamesDecis
   }
 };
 
-/** The name that a creative holds; if it holds several, the last claimed one. */
+/** The last claimed one. */
 export const nameHeldBy = (creativeId: string, names: CreativeNames): string | undefined =>
   Object.entries(names)
     .filter(([, known]) => known.creativeId === creativeId)
@@ -127,15 +126,13 @@ export const creativeNamesAggregate = {
 const NAME_LENGTH_MAX = 255;
 
 /**
- * Names of copies, in the order in which they are tried: `Name (copy)`, `Name (copy 2)`, ... First removes the
- * source's own copy number; then shortens it to the maximum length.
+ * `Name (copy)`, `Name (copy 2)`, ... without the source's own copy number, shortened to the maximum length.
  */
 export const copyNames = (source: string): ((nth: number) => string) => {
   const base = source.replace(/ \(copy(?: \d+)?\)$/, '');
   return (nth) => withEnding(base, nth === 1 ? ' (copy)' : ` (copy ${nth})`);
 };
 
-/** Names for creatives without a name. */
 export const newNames =
   (base: string): ((nth: number) => string) =>
   (nth) =>

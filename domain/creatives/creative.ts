@@ -92,11 +92,11 @@ const capsAfter = (
 ): FrequencyCap[] =>
   replacedCaps(frequencyCaps, caps, { targetLevel: 'CREATIVE', targetId: shownCreativeId(creativeId) }, at);
 
-/** True if sellers would see a difference: they do not see these four members. */
+/** Sellers do not see these four members. */
 const touchesContent = (changes: CreativeChanges): boolean =>
   Object.keys(changes).some((member) => !['name', 'role', 'promoted', 'state'].includes(member));
 
-/** An archived advertiser refuses every change of its creatives. */
+/** An archived advertiser refuses every change. */
 interface BelowAdvertiser {
   readonly now: string;
   readonly advertiserIsArchived: boolean;
@@ -110,7 +110,6 @@ export interface CreateCreative {
   readonly newCapIds: readonly string[];
 }
 
-/** Members that a request may repeat but not change. */
 export type UnchangeableMember = 'id' | 'advertiserId' | 'state';
 
 export interface UpdateCreative extends BelowAdvertiser {
@@ -120,14 +119,14 @@ export interface UpdateCreative extends BelowAdvertiser {
   readonly newCapIds: readonly string[];
   readonly expectedRevision?: number | undefined;
   readonly unchangeable: Readonly<Partial<Record<UnchangeableMember, string | number | undefined>>>;
-  /** The creative's revision when its campaigns reserved the new name for it; undefined if they did not. */
+  /** The creative's revision when its campaigns reserved the name; undefined if they did not. */
   readonly nameHeldAt: number | undefined;
 }
 
 export interface AttachCreative extends BelowAdvertiser {
   readonly type: 'AttachCreative';
   readonly campaignId: string;
-  /** The creative's revision when the campaign reserved its name for it; undefined if it did not. */
+  /** The creative's revision when the campaign reserved its name; undefined if it did not. */
   readonly nameHeldAt: number | undefined;
 }
 
@@ -144,7 +143,7 @@ export interface ReviewCreative extends BelowAdvertiser {
   readonly sellerId: number;
   readonly status: ReviewStatus;
   readonly rejectionReason?: string | undefined;
-  /** The revision that the seller reviewed. Its content must be the current one; other members may have changed. */
+  /** The seller reviewed it. Its content must be the current one; other members may have changed. */
   readonly expectedRevision: number;
 }
 
@@ -175,7 +174,7 @@ export type CreativeRefusal =
         | 'not-submitted';
     }
   | { readonly reason: 'too-many-campaigns'; readonly limit: number }
-  /** The name is not reserved, or the creative changed after the reservation: that change may release the name. */
+  /** Not reserved, or the creative changed after the reservation: that change may release the name. */
   | { readonly reason: 'name-not-held' }
   | { readonly reason: 'stale'; readonly expectedRevision: number; readonly currentRevision: number }
   | { readonly reason: 'unchangeable'; readonly member: UnchangeableMember }

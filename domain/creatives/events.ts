@@ -48,7 +48,7 @@ const CreativeUpdated = z.object({
 /** The status at these sellers becomes `processing`. */
 const CreativeSubmitted = z.object({
   sellerIds: z.array(z.int()),
-  /** Further requests that caused the submission to a running campaign. Absent: only its own request did. */
+  /** Absent: only the event's own request caused the submission. */
   alsoCausedBy: OtherCauses.optional(),
 });
 
@@ -56,7 +56,7 @@ const CreativeReviewed = z.object({
   sellerId: z.int(),
   status: ReviewStatus,
   rejectionReason: z.string().optional(),
-  /** The creative's revision that the seller reviewed: it had the same content as now. */
+  /** The reviewed revision, with the same content as now. */
   takenOn: z.int(),
 });
 

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 
-/** Format kinds and their labels. */
 const labels = {
   image: 'Image',
   html5: 'HTML5',

@@ -16,8 +16,7 @@ import {
 import { ReviewStatus } from './seller-reviews.ts';
 
 /**
- * Request bodies of creatives. Unknown members are ignored. Limits that the specification
- * does not give keep a creative without its reviews below 256 Ki characters.
+ * Limits that the specification does not give keep a creative without its reviews below 256 Ki characters.
  */
 
 const URL_LENGTH_MAX = 2_048;
@@ -105,7 +104,6 @@ const CardInput = z.object({
 
 const { name, role, advertiserId, frequencyCaps } = creativeFields;
 
-/** The members that a buyer may send. */
 const fields = { name, ...contentFields, role, frequencyCaps };
 
 const inputs = {

@@ -1,6 +1,5 @@
 import type { CreativeContent } from './resource.ts';
 
-/** True if every slot that the format needs is filled. */
 export const isComplete = (content: CreativeContent): boolean => needed[content.formatKind](content);
 
 type Rule = (content: CreativeContent) => boolean;

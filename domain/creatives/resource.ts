@@ -54,7 +54,6 @@ export const CarouselCard = z.strictObject({
   landingPageUrl: z.string().optional(),
 });
 
-/** What a buyer sends as content, in the order in which it is shown. */
 const shownContent = {
   formatKind: changeable(FormatKind),
   formatId: clearable(FormatId),
@@ -68,13 +67,13 @@ const shownContent = {
   carouselCards: changeable(z.array(CarouselCard), []),
 };
 
-/** Every member of a creative's content; a duplicate copies it. */
+/** A duplicate copies these. */
 export const contentFields = { ...shownContent, formatOptionId: clearable(z.string()) };
 
 export const CreativeContent = z.object(createdShape(contentFields));
 export type CreativeContent = z.infer<typeof CreativeContent>;
 
-/** Every member of a creative, in the order in which it is shown (specification, Campaign creative). */
+/** Specification, Campaign creative. */
 export const creativeFields = {
   id: derived(z.string()),
   advertiserId: fixed(z.int().min(1).max(2_147_483_647), { recorded: z.int() }),
@@ -95,7 +94,7 @@ export const CreativeResource = z
   .meta({ id: 'CampaignCreative' });
 export type CreativeResource = z.infer<typeof CreativeResource>;
 
-/** A creative folded from its events. Ids are UUIDs. */
+/** Ids are UUIDs. */
 export interface Creative extends Omit<CreativeResource, 'id' | 'formatLabel'>, CreativeContent {
   readonly creativeId: string;
   readonly customerId: number;
@@ -103,7 +102,7 @@ export interface Creative extends Omit<CreativeResource, 'id' | 'formatLabel'>, 
   readonly madeIn?: { readonly sessionId: string; readonly variantId: string } | undefined;
   /** In the order of attachment. */
   readonly campaignIds: readonly string[];
-  /** One for each seller that it was submitted to; absent before the first submission. */
+  /** One for each submission's seller; absent before the first submission. */
   readonly reviews?: readonly SellerReview[] | undefined;
 }
 
@@ -118,7 +117,7 @@ export const creativeResource = (creative: Creative): CreativeResource =>
     formatLabel: formatLabelOf(creative.formatKind),
   });
 
-/** The shown ids of a creative's assets, without repetition. */
+/** Without repetition. */
 export const assetIdsOf = ({ slots, carouselCards }: Pick<Creative, 'slots' | 'carouselCards'>): string[] => [
   ...new Set([...slots, ...carouselCards].flatMap(({ assetId }) => (assetId === undefined ? [] : [assetId]))),
 ];

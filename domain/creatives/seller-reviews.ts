@@ -11,7 +11,7 @@ export const ReviewStatus = z.enum([
 ]);
 export type ReviewStatus = z.infer<typeof ReviewStatus>;
 
-/** A seller's review as the API shows it (specification, Creative detail). */
+/** Specification, Creative detail. */
 export const SellerStatus = z
   .strictObject({
     seller: z.strictObject({ sellerId: z.int(), name: z.string(), logoUrl: z.string().optional() }),
@@ -47,7 +47,7 @@ export const sellerStatuses = (
 
 type Reviews = readonly SellerReview[];
 
-/** The statuses that a seller may set next. No seller sets `processing`: a submission and new content lead to it. */
+/** No seller sets `processing`: a submission and new content lead to it. */
 export const reviewSteps: Readonly<Record<ReviewStatus, readonly ReviewStatus[]>> = {
   processing: ['pending_review', 'approved', 'rejected', 'archived'],
   pending_review: ['approved', 'rejected', 'archived'],
@@ -57,9 +57,7 @@ export const reviewSteps: Readonly<Record<ReviewStatus, readonly ReviewStatus[]>
   archived: [],
 };
 
-/**
- * The sellers that a submission reaches: not those that are reviewing the creative, or have approved or suspended it.
- */
+/** Not sellers that are reviewing the creative, or have approved or suspended it. */
 export const submittable = (
   reviews: Reviews,
   sellerIds: readonly number[],
@@ -91,7 +89,9 @@ export const reviewed = (
     review.sellerId === sellerId ? { sellerId, status, rejectionReason, since: review.since, at } : review,
   );
 
-/** Restarts each review: it was about other content. A seller that archived the creative no longer sees it. */
+/**
+ * Restarts each review: it was about other content. A seller that archived the creative no longer sees it.
+ */
 export const withNewContent = (reviews: Reviews, since: number, at: string): Reviews =>
   reviews.map((review) =>
     review.status === 'archived' ? review : { sellerId: review.sellerId, status: 'processing', since, at },

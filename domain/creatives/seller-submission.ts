@@ -17,10 +17,7 @@ const {
 const SubmittedAsset = z.strictObject(shownAsset);
 export type SubmittedAsset = z.infer<typeof SubmittedAsset>;
 
-/**
- * A submitted creative as its seller sees it: the content and the seller's own review, without the buyer's names and
- * storage keys.
- */
+/** What the seller sees: content and its own review, without the buyer's names and storage keys. */
 export const SellerSubmission = z
   .strictObject({
     creativeId: z.string(),

@@ -3,7 +3,7 @@ interface Occasion {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** True for events after which a creative may become ready in a running campaign, and so be submitted to sellers. */
+/** After such an event a creative may be ready in a running campaign, and so due for submission. */
 export const isSubmissionOccasion = ({ type, data }: Occasion): boolean => {
   switch (type) {
     case 'CampaignLaunched':
@@ -19,8 +19,5 @@ export const isSubmissionOccasion = ({ type, data }: Occasion): boolean => {
   }
 };
 
-/**
- * The name of the command that submits a creative: a repeat of the submission is the same command.
- * @param position of the event that made the submission due
- */
+/** A repeat of the submission is the same command. @param position of the event that made it due */
 export const submissionName = (position: string): string => `submit:${position}`;

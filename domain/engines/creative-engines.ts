@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { FormatKind } from '../creatives/format-kinds.ts';
 
-/** A creative engine as the API shows it: one entry of the directory. */
 export const CreativeEngineResource = z
   .strictObject({
     id: z.int().min(1).max(2_147_483_647),
@@ -22,7 +21,7 @@ export type CreativeEngine = z.infer<typeof CreativeEngineResource>;
 /** The engine that is part of the service; accepts every key that begins with `sbx_`. */
 export const SANDBOX_ENGINE = 1;
 
-/** All engines by id. An engine that was ever connected stays, because connections name it. */
+/** An engine that was ever connected stays, because connections name it. */
 export const creativeEngines: readonly CreativeEngine[] = [
   {
     id: SANDBOX_ENGINE,

@@ -7,10 +7,7 @@ export const ENGINE_CONNECTION = 'engineConnection';
 /** Connections belong to the account, not to an advertiser. */
 export const WHOLE_ACCOUNT = 0;
 
-/**
- * One stream per account and engine: concurrent connects conflict, so at most one connection is live.
- * @param slotId UUID derived from account and engine
- */
+/** One per account and engine: concurrent connects conflict, so at most one connection is live. */
 export const engineConnectionStream = (customerId: number, slotId: string): string =>
   `${ENGINE_CONNECTION}-${customerId}-${slotId}`;
 
@@ -39,7 +36,7 @@ const evolve = (state: EngineConnectionState, event: EngineConnectionEvent): Eng
   }
 };
 
-/** Drops the selection and mappings of accounts that the new key does not give access to. */
+/** Drops what refers to accounts that the new key gives no access to. */
 const rekeyed = ({ selectedAccountId, ...connection }: EngineConnection): EngineConnection => {
   const known = new Set(connection.accounts.map(({ id }) => id));
   const isSelected = selectedAccountId !== undefined && known.has(selectedAccountId);
@@ -56,7 +53,6 @@ const mappingsWithout = ({ mappings }: EngineConnection, accountId: string): rea
 export interface ConnectEngine {
   readonly type: 'ConnectEngine';
   readonly now: string;
-  /** A new connection; for a live one, only its credential is replaced. */
   readonly connection: EngineConnected;
   /** The connection that must be live; undefined: any, or none. */
   readonly wanted: string | undefined;

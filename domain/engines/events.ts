@@ -11,7 +11,7 @@ const Credential = z.object({
 });
 
 const EngineConnected = z.object({
-  /** UUID of the account's connection slot for the engine; names the stream. */
+  /** UUID of the account's slot for the engine; names the stream. */
   slotId: z.string(),
   connectionId: z.string(),
   customerId: z.int(),

@@ -17,7 +17,7 @@ const Page = z.strictObject({
   nextOffset: Offset.optional().meta({ description: 'Absent at the end.' }),
 });
 
-/** Every member of a connection, in the order in which it is shown (specification, Creative-engine connection). */
+/** Specification, Creative-engine connection. */
 export const engineConnectionFields = {
   id: derived(z.string()),
   target: derived(z.strictObject({ kind: z.literal('creative_engine'), id: z.string() })),
@@ -77,7 +77,6 @@ export interface EngineConnection extends Pick<EngineConnectionResource, SameMem
   readonly mappings: readonly AccountMapping[];
 }
 
-/** Page size of accounts and mappings. */
 const PAGE_SIZE = 50;
 
 export interface ConnectionOffsets {
@@ -100,7 +99,7 @@ export const mappedAdvertisers = (
   ...new Set(pageOf(mappings, mappingsOffset).items.map(({ advertiserId }) => advertiserId)),
 ];
 
-/** @param names names of `mappedAdvertisers`, by id */
+/** @param names by id of `mappedAdvertisers` */
 export const engineConnectionResource = (
   connection: EngineConnection,
   names: ReadonlyMap<number, string>,

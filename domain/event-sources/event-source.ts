@@ -49,7 +49,6 @@ const redefined = (state: EventSource, definition: EventSourceDefinition): Event
   return { ...identity, ...definition };
 };
 
-/** Sets the complete definition of the source. */
 export interface SyncEventSource {
   readonly type: 'SyncEventSource';
   readonly now: string;

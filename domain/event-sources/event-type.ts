@@ -39,7 +39,7 @@ export type EventType = z.infer<typeof EventType>;
 
 const inAdcp30: ReadonlySet<EventType> = new Set(ofAdcp30);
 
-/** Event types for an agent of AdCP 3.0: later ones become `custom`. */
+/** Types later than AdCP 3.0 become `custom`. */
 export const adcp30TypesOf = (types: readonly EventType[]): EventType[] => [
   ...new Set(types.map((type) => (inAdcp30.has(type) ? type : 'custom'))),
 ];

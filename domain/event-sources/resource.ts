@@ -12,7 +12,7 @@ import { SyncAction, type SyncedResource } from '../resource-syncs/synced-resour
 import { Timestamp } from '../values.ts';
 import { EventType } from './event-type.ts';
 
-/** The observed health of a source. Null stands for not observed yet. */
+/** Observed. Null: not observed yet. */
 export const EventSourceHealth = z
   .strictObject({
     status: z.enum(['not_seen', 'receiving', 'needs_attention']),
@@ -37,14 +37,13 @@ export const notSeen: EventSourceHealth = {
 const EventTypes = z.array(EventType);
 const Domains = z.array(z.string());
 
-/** Every member of an event source, in the order in which it is shown. */
 const eventSourceFields = {
   eventSourceId: derived(z.string()),
   name: changeable(z.string()),
   eventTypes: changeable(EventTypes.meta({ description: 'Empty: all.' }), [], EventTypes),
   allowedDomains: changeable(Domains.meta({ description: 'Empty: any.' }), [], Domains),
   integrationPlatform: clearable(z.string()),
-  // The buyer's own notes about the mapping of its data; stored and shown unchanged.
+  // The buyer's own notes; stored and shown unchanged.
   mapping: clearable(z.record(z.string(), z.json())),
   testEventCode: clearable(z.string()),
   health: derived(EventSourceHealth),

@@ -13,8 +13,8 @@ const distinctCaps = (caps: readonly CapInput[]): readonly CapInput[] =>
   caps.filter((cap, index) => caps.findIndex((other) => sameCap(cap, other)) === index);
 
 /**
- * The requested caps without repetition. One equal to a live cap keeps its id.
- * @param newCapIds one unused id for each requested cap
+ * Without repetition. A cap equal to a live one keeps its id.
+ * @param newCapIds unused, one for each wanted cap
  */
 export const capsOf = (
   wanted: readonly CapInput[],

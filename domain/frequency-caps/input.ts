@@ -7,5 +7,5 @@ const CapInput = z.object({
   window: z.object({ ...CapWindow.shape, unit: CapWindow.shape.unit.default('minutes') }),
 });
 
-/** Frequency caps as a buyer sends them; they replace the whole set. */
+/** Replaces the whole set. */
 export const FrequencyCapsInput = listOf(CapInput, 100);

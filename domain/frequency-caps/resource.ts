@@ -6,7 +6,7 @@ export const CapWindow = z.strictObject({
   unit: z.enum(['seconds', 'minutes', 'hours', 'days', 'campaign']),
 });
 
-/** A frequency cap as the API shows it (specification, FrequencyCap). */
+/** Specification, FrequencyCap. */
 export const FrequencyCap = z.strictObject({
   id: z.string(),
   targetLevel: z.enum(['ADVERTISER', 'CREATIVE']),
@@ -19,7 +19,7 @@ export const FrequencyCap = z.strictObject({
 });
 export type FrequencyCap = z.infer<typeof FrequencyCap>;
 
-/** A cap in an event, without the members that follow from its target and the event's time. */
+/** Without the members that follow from its target and the event's time. */
 export const RecordedCap = z.object({ id: z.string(), max_impressions: z.int(), window: CapWindow });
 export type RecordedCap = z.infer<typeof RecordedCap>;
 

@@ -11,7 +11,7 @@ const types = new Set(
 export const AuditedResource = z.enum([...types].sort());
 export type AuditedResource = z.infer<typeof AuditedResource>;
 
-/** Type of actor (the part of an actor before its `:`). */
+/** The part of an actor before its `:`. */
 export const ActorOrigin = z.enum(['API_KEY', 'UPLOAD', 'WORKER', 'OPERATOR']);
 export type ActorOrigin = z.infer<typeof ActorOrigin>;
 
@@ -26,7 +26,6 @@ export const who = {
   userId: z.string().optional().meta({ description: 'The user who owns the API key.' }),
 };
 
-/** An entry of the audit log: a change, or a refused attempt. */
 export const AuditLog = z
   .strictObject({
     id: z.string(),

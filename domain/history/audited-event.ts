@@ -12,17 +12,17 @@ const resources: ReadonlyMap<string, AuditedStream> = new Map(
 
 export const auditedCategories: readonly string[] = [...resources.keys()];
 
-/** The search columns of an audit log entry, as far as the event itself contains them. */
+/** As far as the event itself contains them. */
 export interface AuditedEvent {
   readonly resourceType: AuditedResource;
   readonly advertiserId: number | undefined;
   readonly campaignIds: readonly string[];
   readonly leaves: string | undefined;
   readonly part: string | undefined;
-  /** Members to take from the previous event of the stream if this one does not contain them. */
+  /** Taken from the previous event of the stream if this one lacks them. */
   readonly carries: readonly CarriedMember[];
   readonly keyUserId: string | undefined;
-  /** Another stream to take missing members from. */
+  /** The stream to take missing members from. */
   readonly below: string | undefined;
   readonly alsoCausedBy: OtherCauses;
 }
@@ -68,10 +68,7 @@ export const auditedEvent = ({
   return event;
 };
 
-/**
- * The resource's campaigns after an event, and the campaigns that find its entry: also the one it leaves.
- * @param before campaigns before the event
- */
+/** A detached campaign still finds the entry. @param before campaigns before the event */
 export const campaignsAfter = (
   before: readonly string[],
   { campaignIds, leaves }: Pick<AuditedEvent, 'campaignIds' | 'leaves'>,

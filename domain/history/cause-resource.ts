@@ -80,7 +80,6 @@ const followedBy = z
   .readonly()
   .meta({ description: 'Its effects, in the order of the log.' });
 
-/** An effect of a request: a command, a job of the service, or an agent call. */
 export const CauseNode: z.ZodType<CauseNode> = z
   .discriminatedUnion('kind', [
     z.strictObject({

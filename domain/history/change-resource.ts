@@ -1,10 +1,7 @@
 import { z } from 'zod';
 import { equalJson } from '../equal-json.ts';
 
-/**
- * The differences between two states of a resource, member by member. JSON Pointers (RFC 6901) name the members, e.g.
- * `/name` or `/autonomy/rebriefing`, because names may contain dots. A list is one value.
- */
+/** JSON Pointers (RFC 6901), e.g. `/autonomy/rebriefing`: names may contain dots. A list is one value. */
 export const Change = z
   .strictObject({
     path: z.string().meta({ description: 'JSON Pointer of the member (RFC 6901), e.g. `/name`.' }),
@@ -34,7 +31,7 @@ export const membersOf = (state: unknown): Members => {
   return members;
 };
 
-/** Sorted by first appearance of the pointer: first the members of `before`. An undefined state has no members. */
+/** Members of `before` first. An undefined state has no members. */
 export const changesBetween = (before: unknown, after: unknown): Change[] => {
   const [old, fresh] = [membersOf(before), membersOf(after)];
   const changes: Change[] = [];
@@ -47,10 +44,10 @@ export const changesBetween = (before: unknown, after: unknown): Change[] => {
   return changes;
 };
 
-/** Each member of a state, and the cause of its value. */
+/** The cause of each member's value. */
 export type Explanation<By> = ReadonlyMap<string, { readonly value: unknown; readonly by: By }>;
 
-/** The explanation of the next state. @param by the cause of the next state */
+/** @param by the cause of the next state */
 export const explainNext = <By>(before: Explanation<By>, next: unknown, by: By): Explanation<By> => {
   const explanation = new Map<string, { readonly value: unknown; readonly by: By }>();
   for (const [path, value] of membersOf(next)) {

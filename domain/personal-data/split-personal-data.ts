@@ -1,11 +1,9 @@
 import { AUDIENCE_BATCH } from '../audiences/audience.ts';
 import { CONVERSIONS } from '../conversions/conversion-events.ts';
 
-/** Defines the personal parts of events, and how to take them out and put them back. */
-
 type Data = Readonly<Record<string, unknown>>;
 
-/** One person's part of an event, before encryption. */
+/** Before encryption. */
 type Part = readonly [member: string, ...values: readonly unknown[]];
 
 export interface PersonalParts {
@@ -18,10 +16,7 @@ export interface PersonalParts {
   readonly split: (data: Data) => { readonly rest: Data; readonly parts: readonly Part[] };
   /** Reverses `split`, without the parts that can no longer be decrypted. */
   readonly join: (rest: Data, parts: readonly Part[]) => Data;
-  /**
-   * The identifiers in a part; each one identifies its person. The buyer's own id of the person comes first, if
-   * present.
-   */
+  /** Each identifies the part's person. The buyer's own id comes first, if present. */
   readonly identifiers: (part: Part) => readonly string[];
 }
 

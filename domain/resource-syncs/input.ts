@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { boundedText, listOf } from '../values.ts';
 
-/** Parts of the request bodies of syncs. Absent and null members have their defaults. */
+/** Absent and null members have their defaults. */
 
 type Camel<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<Camel<Tail>>}`
@@ -12,7 +12,7 @@ type CamelMembers<T> = {
   readonly [M in keyof T as undefined extends T[M] ? Camel<M & string> : never]?: Exclude<T[M], undefined>;
 };
 
-/** Renames the members from AdCP's snake_case to the domain's camelCase, and omits undefined ones. */
+/** From AdCP's snake_case. Omits undefined members. */
 const camelMembers = <T extends object>(item: T): CamelMembers<T> =>
   Object.fromEntries(
     Object.entries(item).flatMap(([name, value]) =>
@@ -36,7 +36,7 @@ export interface InvalidItem<Key = string> {
 const Key = boundedText(1, 256);
 const ITEMS_MAX = 50;
 
-/** The items of a sync, 1 to 50. @param idMember the member that contains the id */
+/** @param idMember the member that contains the id */
 export const syncItems = <Shape extends z.core.$ZodLooseShape>(idMember: string, shape: Shape) => {
   const [Valid, Invalid] = formsOf(idMember, shape);
   return itemsOf(z.union([Valid, Invalid]));
@@ -81,7 +81,7 @@ export const AccountReference = z.object({
     .meta({ description: 'The advertiser of the path.' }),
 });
 
-/** The service parses request bodies as JSON, so the values need no second check, which would block the event loop. */
+/** Request bodies are parsed JSON: a second check of the values would only block the event loop. */
 export const freeMembers = () => z.record(z.string(), z.custom<z.core.util.JSONType>());
 
 export const orDefault = <Schema extends z.ZodType>(schema: Schema) =>

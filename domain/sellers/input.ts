@@ -4,7 +4,6 @@ import { createInput } from '../fields.ts';
 import { boundedText, isHttpUrl, listOf } from '../values.ts';
 import { sellerFields } from './resource.ts';
 
-/** What an operator may give of a seller. */
 export const SellerInput = z.object(
   createInput(sellerFields, {
     name: boundedText(1, 200),

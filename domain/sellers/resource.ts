@@ -2,12 +2,11 @@ import { z } from 'zod';
 import { Channel } from '../advertisers/resource.ts';
 import { changeable, clearable, derived, resourceShape } from '../fields.ts';
 
-/** Every member of a seller, in the order in which it is shown. */
 export const sellerFields = {
   sellerId: derived(z.int().min(1).max(2_147_483_647)),
   name: changeable(z.string()),
   logoUrl: clearable(z.string()),
-  // No channels stands for all channels.
+  // Empty: all channels.
   channels: changeable(z.array(Channel)),
 };
 
@@ -25,12 +24,12 @@ export const sellerResource = ({ retired: _retired, ...shown }: Seller): SellerR
 
 type Channels = readonly z.infer<typeof Channel>[];
 
-/** True if a seller sells in one of the requested channels. An empty list, on either side, stands for all. */
+/** An empty list, on either side, stands for all channels. */
 export const sellsIn = ({ channels, retired }: Seller, wanted: Channels): boolean =>
   !retired &&
   (channels.length === 0 || wanted.length === 0 || channels.some((channel) => wanted.includes(channel)));
 
-/** Built-in sellers for trials, without a real company. */
+/** For trials, without a real company. */
 export const builtInSellers: readonly Seller[] = [
   { sellerId: 1, name: 'Sandbox Web', channels: ['display', 'olv', 'social', 'search'], retired: false },
   { sellerId: 2, name: 'Sandbox TV', channels: ['ctv', 'linear_tv', 'olv'], retired: false },

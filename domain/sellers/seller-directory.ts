@@ -5,13 +5,10 @@ import { builtInSellers, withSellers, type Seller, type SellerDirectory } from '
 
 export const SELLERS = 'sellers';
 
-/** The account of events of the installation. No account has this id. */
+/** No account has this id. */
 export const INSTALLATION = 0;
 
-/**
- * One stream for all sellers: so the limit and the uniqueness of ids and names hold without locks, with any number of
- * concurrent operators.
- */
+/** One stream for all sellers: limit and uniqueness hold without locks, with concurrent operators. */
 export const sellerDirectoryStream = `${SELLERS}-${INSTALLATION}`;
 
 const SELLERS_MAX = 200;
@@ -61,7 +58,6 @@ const decide = (command: SellerCommand, directory: SellerDirectory): SellerDecis
 const nextId = (directory: SellerDirectory): number =>
   Math.max(FIRST_ID - 1, ...directory.map(({ sellerId }) => sellerId)) + 1;
 
-/** How the directory follows from its events. */
 export const sellerDirectoryFold = {
   category: SELLERS,
   stream: () => sellerDirectoryStream,

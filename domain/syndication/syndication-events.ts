@@ -4,21 +4,14 @@ import { OtherCauses } from '../causation.ts';
 import { AccountReference, JsonMembers, ResourceType, TaskOf } from './syndication-resource.ts';
 
 /**
- * Every effective toggle, and every change of what the agent has, starts a generation. Later events carry the
- * generation's number, and count only until a later generation starts.
+ * Raised by each effective toggle and each change at the agent. Events of an earlier generation do not count.
  */
 const generation = z.int().min(1);
 
-/**
- * The revision up to which the resource's stream was searched for causes. The start of the generation names the
- * causes of later changes, up to the time when the resource is read. Absent in events older than this member.
- */
+/** The resource's stream was searched for causes up to this revision. Absent in older events. */
 const resourceRevision = z.int().min(0).optional();
 
-/**
- * Further requests that caused this event. Absent: none. Every step of a generation repeats the causes known so far,
- * so that each of these requests leads to all steps.
- */
+/** Every step of a generation repeats the causes known so far, so that each request leads to all steps. */
 const alsoCausedBy = OtherCauses.optional();
 
 const SyndicationToggled = z.object({
@@ -30,7 +23,7 @@ const SyndicationToggled = z.object({
   agentId: z.string(),
   account: AccountReference,
   enabled: z.boolean(),
-  /** Why the record waits, in a sentence for the buyer: its agent is unreachable. Absent: no known problem. */
+  /** A sentence for the buyer: why the record waits. Absent: no known problem. */
   errorMessage: z.string().optional(),
   generation,
   resourceRevision,
@@ -41,18 +34,12 @@ const SyndicationToggled = z.object({
 const SyndicationRefreshed = z.object({ generation, resourceRevision, alsoCausedBy });
 const SyndicationStarted = z.object({
   generation,
-  /**
-   * The request to the agent, the same for every attempt of this generation, even if the resource changes meanwhile.
-   * Large content is only referred to.
-   */
+  /** The same for every attempt of this generation, even if the resource changes. Refers to large content. */
   request: JsonMembers,
   resourceRevision,
   alsoCausedBy,
 });
-/**
- * The agent accepted a call and will finish it later. This is recorded even if the generation is over by then: the
- * agent's task must end before the next call.
- */
+/** Also recorded after the generation is over: the agent's task must end before the next call. */
 const SyndicationSubmitted = z.object({
   generation,
   idempotencyKey: z.string(),
@@ -60,7 +47,6 @@ const SyndicationSubmitted = z.object({
   taskOf: TaskOf,
   alsoCausedBy,
 });
-/** An attempt failed: the agent did not answer, or asked for a later retry. */
 const SyndicationRetried = z.object({
   generation,
   attempt: z.int().min(1),
@@ -70,7 +56,7 @@ const SyndicationRetried = z.object({
 });
 const SyndicationCompleted = z.object({ generation, responseData: JsonMembers, alsoCausedBy });
 const SyndicationFailed = z.object({ generation, errorMessage: z.string(), alsoCausedBy });
-/** After the record was switched off: the agent deleted the resource, or could not be asked to. */
+/** The agent deleted the resource, or could not be asked to. */
 const SyndicationWithdrawn = z.object({
   generation,
   removed: z.boolean(),

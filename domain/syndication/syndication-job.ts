@@ -5,16 +5,15 @@ import type { JsonMembers, TaskOf } from './syndication-resource.ts';
 import { isWaiting } from './syndication-states.ts';
 import type { SyndicationState } from './syndication.ts';
 
-/** The state of a job, or of a call of an agent. */
 export const JobStatus = z.enum(['WAITING', 'RUNNING', 'COMPLETED', 'FAILED', 'SUPERSEDED']);
 export type JobStatus = z.infer<typeof JobStatus>;
 
 /**
- * Derives jobs from a record's events, one for each generation with work, and their agent calls. No event records an
- * immediate answer; the end of the job shows its result. The error of a failed attempt is shown until the job ends.
+ * One job per generation with work. No event records an immediate answer: the end of the job shows its
+ * result.
  */
 
-/** A call of an agent. Each call that the agent accepted to finish later is separate. */
+/** Each call that the agent accepted to finish later is separate. */
 export interface AgentCall {
   readonly accepted?: { readonly taskId: string; readonly taskOf: TaskOf; readonly idempotencyKey: string };
   readonly askedAt: string;
@@ -29,15 +28,13 @@ export interface SyndicationJob {
   /** TAKE: send the resource; DROP: delete it. */
   readonly work: 'TAKE' | 'DROP';
   readonly status: JobStatus;
-  /** The generation's first command; undefined if it precedes the known events. */
+  /** Undefined if it precedes the known events. */
   readonly begun?: {
     readonly commandId: string;
     readonly at: string;
     readonly alsoCausedBy?: OtherCauses | undefined;
   };
-  /** Commands of requests that arrived after the beginning and whose changes the job includes. */
   readonly joinedBy: readonly string[];
-  /** Ids of the job's events after its beginning. */
   readonly steps: readonly string[];
   readonly calls: readonly AgentCall[];
   readonly endedAt?: string;
@@ -144,10 +141,10 @@ const jobAfter = (
   }
 };
 
-/** An error before the success is no longer of interest. */
+/** A success makes an earlier error uninteresting. */
 const withoutError = ({ errorMessage: _error, ...job }: SyndicationJob): SyndicationJob => job;
 
-/** The causes named now but not at the beginning; none if the beginning is unknown. */
+/** Named now but not at the beginning; none if the beginning is unknown. */
 const joinedBy = ({ begun }: SyndicationJob, named: OtherCauses = []): readonly string[] => {
   if (begun === undefined) return [];
   const before = new Set(begun.alsoCausedBy?.map(({ correlationId }) => correlationId));

@@ -10,7 +10,7 @@ export type ResourceType = z.infer<typeof ResourceType>;
 export const SyndicationStatus = z.enum(['PENDING', 'SYNCING', 'COMPLETED', 'FAILED', 'DISABLED']);
 export type SyndicationStatus = z.infer<typeof SyndicationStatus>;
 
-/** AdCP's account reference: the buyer at the agent. */
+/** The buyer at the agent, in AdCP's form. */
 export const AccountReference = z.union([
   z.object({ account_id: z.string() }),
   z.object({ brand: z.object({ domain: z.string() }), operator: z.string() }),
@@ -20,11 +20,10 @@ export type AccountReference = z.infer<typeof AccountReference>;
 export const JsonMembers = z.record(z.string(), z.json());
 export type JsonMembers = z.infer<typeof JsonMembers>;
 
-/** The protocol whose `tasks/get` serves the agent's task: AdCP over any transport, or A2A itself. */
+/** AdCP over any transport, or A2A itself: its `tasks/get` serves the task. */
 export const TaskOf = z.enum(['ADCP', 'A2A']);
 export type TaskOf = z.infer<typeof TaskOf>;
 
-/** A call that the agent accepted to finish later. The worker polls its task. */
 export interface SubmittedCall {
   readonly generation: number;
   readonly idempotencyKey: string;
@@ -33,26 +32,23 @@ export interface SubmittedCall {
   readonly submittedAt: string;
 }
 
-/** The known state of the resource at the agent. */
 export type AtAgent =
   /** The agent was never asked to accept it, or has deleted it. */
   | { readonly is: 'NOTHING' }
-  /**
-   * The agent was asked to accept it. `older`: an earlier version, which the agent keeps while the newer one fails.
-   */
+  /** Asked to accept it. `older`: the version that the agent keeps while the newer one fails. */
   | { readonly is: 'MAYBE'; readonly older?: JsonMembers | undefined }
   /** The agent has exactly `older` and must be updated. */
   | { readonly is: 'EXACTLY'; readonly older: JsonMembers }
   /**
-   * The agent must delete it. Stays so until a record that was switched on again is COMPLETED: a delete names the
-   * resources to keep, and the agent may have deleted later ones.
+   * Must be deleted. Stays until a new delivery is COMPLETED: deletes name what to keep, maybe without this
+   * one.
    */
   | { readonly is: 'DROPPING' }
   /** The agent could not be asked to delete it, and no retry follows. */
   | { readonly is: 'LEFT' };
 
 export interface SyndicationRecord {
-  /** UUID derived from account, advertiser, resource and agent. */
+  /** Derived from account, advertiser, resource and agent. */
   readonly recordId: string;
   readonly customerId: number;
   readonly advertiserId: number;
@@ -64,11 +60,11 @@ export interface SyndicationRecord {
   readonly atAgent: AtAgent;
   /** Number of toggles and changes of the resource that caused work. */
   readonly generation: number;
-  /** The request of this generation; null before it is fixed. */
+  /** Null before it is fixed. */
   readonly request: JsonMembers | null;
-  /** The agent's unfinished task, if known. May belong to an earlier generation until this one starts. */
+  /** Unfinished. May belong to an earlier generation until this one starts. */
   readonly submitted?: SubmittedCall | undefined;
-  /** The revision up to which the causes of changes are known; absent for records older than this member. */
+  /** The causes of changes are known up to here; absent in older records. */
   readonly resourceRevision?: number | undefined;
   readonly alsoCausedBy?: OtherCauses | undefined;
   /** The reason of FAILED; during attempts, the last error. */
@@ -79,7 +75,7 @@ export interface SyndicationRecord {
   readonly completedAt: string | null;
 }
 
-/** A syndication record as the API shows it (specification, Syndication record). */
+/** Specification, Syndication record. */
 export const SyndicationResource = z
   .strictObject({
     id: z.string(),

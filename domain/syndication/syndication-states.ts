@@ -1,6 +1,6 @@
 import type { AtAgent, JsonMembers, SyndicationStatus } from './syndication-resource.ts';
 
-/** All states of a syndication record and the steps between them. Nothing else changes a status. */
+/** Nothing else changes a status. */
 
 type StateName = SyndicationStatus | 'NONE';
 
@@ -12,10 +12,9 @@ interface Step {
 export const steps = {
   /** From FAILED: retries. */
   on: { from: ['NONE', 'FAILED', 'DISABLED'], to: 'PENDING' },
-  /** From DISABLED: retries a delete that the agent could not be asked for. */
+  /** From DISABLED: retries a delete. */
   off: { from: ['NONE', 'PENDING', 'SYNCING', 'COMPLETED', 'FAILED', 'DISABLED'], to: 'DISABLED' },
   refresh: { from: ['COMPLETED'], to: 'PENDING' },
-  /** Fixes the request and calls the agent. */
   start: { from: ['PENDING'], to: 'SYNCING' },
   /** An attempt failed; the next one follows later. */
   retry: { from: ['PENDING', 'SYNCING', 'DISABLED'] },
@@ -37,24 +36,18 @@ interface StatusAtAgent {
 
 export const isOn = ({ status }: Pick<StatusAtAgent, 'status'>): boolean => status !== 'DISABLED';
 
-/** True if a worker must send it to the agent, or have the agent delete it. */
+/** A worker must send it, or have the agent delete it. */
 export const isWaiting = ({ status, atAgent }: StatusAtAgent): boolean =>
   status === 'PENDING' || status === 'SYNCING' || (status === 'DISABLED' && atAgent.is === 'DROPPING');
 
-/**
- * The record is off, but the agent could not be asked to delete: it may still have the resource, with members removed
- * since.
- */
+/** The agent could not be asked to delete: it may still store the resource, with members removed since. */
 export const wasLeftThere = ({ status, atAgent }: StatusAtAgent): boolean =>
   status === 'DISABLED' && atAgent.is === 'LEFT';
 
-/**
- * True if the agent may have the resource. Includes PENDING records: a delete of another resource names them among
- * those to keep.
- */
+/** Includes PENDING records: a delete of another resource names them among those to keep. */
 export const mayBeThere = ({ status, atAgent }: StatusAtAgent): boolean =>
   status === 'PENDING' || (atAgent.is !== 'NOTHING' && atAgent.is !== 'LEFT');
 
-/** The version that the agent has kept from before this generation, if known. */
+/** From before this generation, if known. */
 export const olderAt = (atAgent: AtAgent): JsonMembers | undefined =>
   'older' in atAgent ? atAgent.older : undefined;

@@ -24,7 +24,7 @@ export type { SyndicationRecord } from './syndication-resource.ts';
 
 export const SYNDICATION = 'syndication';
 
-/** @param recordId UUID derived from the account, the advertiser, the resource and the agent (`resourceIdOf`) */
+/** @param recordId derived from account, advertiser, resource and agent (`resourceIdOf`) */
 export const syndicationStream = (customerId: number, recordId: string): string =>
   `${SYNDICATION}-${customerId}-${recordId}`;
 
@@ -153,7 +153,6 @@ interface GenerationCommand {
 
 interface ChangeCauses {
   readonly resourceRevision?: number | undefined;
-  /** Further causes that the generation does not have yet. Default: none. */
   readonly alsoCausedBy?: OtherCauses;
 }
 
@@ -183,11 +182,9 @@ type StartSyndication = Extract<SyndicationCommand, { readonly type: 'StartSyndi
 type SyndicationDecision = Decision<SyndicationEvent, SyndicationRefusal>;
 
 /**
- * Keeps the account reference while the agent may have the resource. The advertiser's brand may have changed since,
- * and a delete for another account would leave the resource there forever.
- *
- * Switching on a FAILED record retries it. Switching off again retries a delete that the agent could not be asked
- * for. Any other repeat changes nothing.
+ * Keeps the account reference while the agent may have the resource: a delete for another account, e.g. after
+ * a change of brand, would leave it there forever. Repeats retry a FAILED record, or a delete that the agent
+ * could not be asked for.
  */
 const toggle = (command: ToggleSyndication, state: SyndicationState): SyndicationDecision => {
   const { record, enabled, now } = command;
@@ -213,7 +210,7 @@ const start = (
   return accept({ type: 'SyndicationStarted', data, occurredAt });
 };
 
-/** As events contain them: without undefined and empty members. */
+/** Without undefined and empty members, as in events. */
 const ofChanges = ({
   resourceRevision,
   alsoCausedBy = [],
@@ -226,8 +223,8 @@ const ofChanges = ({
 });
 
 /**
- * The first id of a call counts: otherwise an agent that answers each time with another id would be polled forever. A
- * generation that is over may still have an unfinished task, until a later one has made a request.
+ * The first id counts: an agent with another id in each answer would be polled forever. An ended generation
+ * may have a task until a later one has made a request.
  */
 const submit = (
   data: SyndicationSubmitted,
@@ -305,7 +302,6 @@ const stepOf: Readonly<Record<WorkerCommandType, StepName>> = {
 const mayFollow = (type: WorkerCommandType, { status }: SyndicationRecord): boolean =>
   isStepFrom(stepOf[type], status) || (type === 'StartSyndication' && status === steps.start.to);
 
-/** How a syndication record follows from its events. */
 export const syndicationFold = {
   category: SYNDICATION,
   stream: syndicationStream,

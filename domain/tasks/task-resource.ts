@@ -21,7 +21,6 @@ const FailedMember = z.object({
   reason: z.string(),
 });
 
-/** The result of an audience sync, audience by audience. */
 const AudienceSync = z.object({
   ...identity,
   taskType: z.literal('audience_sync'),
@@ -34,7 +33,7 @@ const AudienceSync = z.object({
 export type AudienceSyncResponse = z.infer<typeof AudienceSync>['response'];
 export type FailedMember = z.infer<typeof FailedMember>;
 
-/** The sellers that received a creative, and their status immediately after. */
+/** Their status immediately after. */
 const CreativeSync = z.object({
   ...identity,
   taskType: z.literal('creative_sync'),
@@ -42,11 +41,11 @@ const CreativeSync = z.object({
   response: z.object({ sellers: z.array(z.object({ sellerId: z.int(), status: ReviewStatus })) }),
 });
 
-/** An accepted task. It is completed when its read models have applied everything that was written before it. */
+/** Completed when its read models have applied everything that was written before it. */
 export const TaskAccepted = z.discriminatedUnion('taskType', [AudienceSync, CreativeSync]);
 export type TaskAccepted = z.infer<typeof TaskAccepted>;
 
-/** A task as the API shows it. Null stands for unknown. */
+/** Null: unknown. */
 export const TaskResource = z
   .strictObject({
     taskId: z.uuid(),
@@ -65,10 +64,7 @@ export const TaskResource = z
 
 type TaskResource = z.infer<typeof TaskResource>;
 
-/**
- * Returns why the whole sync failed; null if one audience succeeded or the sync was empty. A creative's submission
- * cannot fail.
- */
+/** Null if one audience succeeded or the sync was empty. A creative's submission cannot fail. */
 const errorOf = (task: TaskAccepted): string | null => {
   if (task.taskType !== 'audience_sync') return null;
   const { audiences } = task.response;
@@ -78,7 +74,7 @@ const errorOf = (task: TaskAccepted): string | null => {
   return audiences.length === 1 ? why : `None of ${audiences.length} audiences was synced. ${why}`;
 };
 
-/** @param isDone false while the read models are still behind the task */
+/** @param isDone false while the read models lag behind the task */
 export const taskResource = (task: TaskAccepted, acceptedAt: string, isDone: boolean): TaskResource => ({
   taskId: task.taskId,
   taskType: task.taskType,

@@ -24,7 +24,7 @@ interface AcceptTask {
   readonly task: TaskAccepted;
 }
 
-/** The last event that a request appends: a reader of it has read all of the request. */
+/** The request's last event: its reader has read all of the request. */
 export const taskFold = {
   category: TASK,
   stream: taskStream,

@@ -12,9 +12,9 @@ export interface FailedEvent {
 export const TRIES = 3;
 
 /**
- * Applies all events that can be applied, in the transaction of `client`. Returns the first failing event of each
- * other stream. Halves the set of streams until the failing ones are alone: k failing streams of n cost about k log n
- * calls. Keeps the order of a stream's events, and applies those before the failing one.
+ * Halves the set of streams until failing ones are alone: k of n cost about k log n calls. Applies a stream's
+ * events in order, before its failing one.
+ * @returns the first failing event of each stream
  * @throws any error that no event causes (`isFaultOfEvent`): the caller must then roll back
  */
 export const applyIsolated = async (
@@ -58,7 +58,7 @@ const firstFailure = async (
   return [];
 };
 
-/** Applies all of `events` or none, with a savepoint. */
+/** All or none, with a savepoint. */
 const attempt = async (
   client: ClientBase,
   projection: Projection,

@@ -1,23 +1,21 @@
 import type { ClientBase, Pool } from 'pg';
 import { START, type Position } from '../../shared/event-store/event-store.ts';
 
-/** The state that a runner relies on: read in one snapshot, and valid as long as `moveCheckpoint` succeeds. */
+/** Read in one snapshot, and valid as long as `moveCheckpoint` succeeds. */
 export interface Checkpoint {
   readonly position: Position;
   /** Raised when rows change without new events: a retry of a parked stream, or a rebuild. */
   readonly epoch: number;
-  /** Parked streams: the read model ignores their events. About 100 bytes for each. */
+  /** The read model ignores their events. About 100 bytes each. */
   readonly parked: ReadonlySet<string>;
 }
 
-/**
- * Another process moved the checkpoint or changed the rows. Nothing was written: restart from the stored checkpoint.
- */
+/** Another process moved the checkpoint or changed rows. Nothing was written: restart from the stored one. */
 export class CheckpointMovedError extends Error {
   override readonly name = 'CheckpointMovedError';
 }
 
-/** Reads the checkpoint of a read model, or creates one at the start of the log. */
+/** Created at the start of the log. */
 export const openCheckpoint = async (
   pool: Pick<ClientBase, 'query'> | Pick<Pool, 'query'>,
   name: string,
@@ -36,10 +34,7 @@ export const openCheckpoint = async (
   return { ...row, parked: new Set(row.parked) };
 };
 
-/**
- * Blocks the read model until the end of the transaction, which may change rows without an event: the active runner
- * then restarts from the stored checkpoint.
- */
+/** Blocks the read model until the transaction ends: it may change rows; the runner then restarts. */
 export const raiseEpoch = async (client: Pick<ClientBase, 'query'>, name: string): Promise<Position> => {
   const { rows } = await client.query<{ position: Position }>(
     'update projection_checkpoints set epoch = epoch + 1 where name = $1 returning position',
@@ -49,15 +44,12 @@ export const raiseEpoch = async (client: Pick<ClientBase, 'query'>, name: string
 };
 
 /**
- * Moves the checkpoint only if it is where this runner left it. This conditional update is the first statement of
- * every batch's transaction, so its row lock keeps other writers out until the rows are committed, too. A writer that
- * waited for the lock finds the checkpoint moved and does nothing. This alone guarantees that events are applied
- * once: redelivery, two leaders and a commit without an answer all end here.
- *
- * The update compares the epoch, too, so `Checkpoint.parked` can stay in memory. Reading the parked streams in this
- * statement would lose events: the runner waits here for a retry that holds the row. The retry applies the stream up
- * to the checkpoint, un-parks it and commits. The update then sees the new row, but the rest of the statement still
- * sees its old snapshot, in which the stream is parked. So the runner would skip the stream's events in this batch.
+ * Moves the checkpoint only if it is where this runner left it, as the first statement of every batch: its
+ * row lock excludes other writers until the commit, and a writer that waited finds it moved. So redelivery,
+ * two leaders and a commit without an answer all apply events once. Compares the epoch, too, so
+ * `Checkpoint.parked` can stay in memory. Reading the parked streams here would lose events: the runner waits
+ * for a retry, which applies the stream, un-parks it and commits; this statement sees the new row, but in its
+ * old snapshot the stream is still parked, so the runner would skip its events.
  * @throws CheckpointMovedError
  */
 export const moveCheckpoint = async (

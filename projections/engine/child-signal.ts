@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events';
 
 /**
- * Runs `work` with a child of `parent`'s abort signal. The child is also aborted when `work` ends, so nothing started
- * with it outlives `work`. Removes its listener from `parent`, which may live long.
+ * Also aborted when `work` ends, so nothing outlives it. Removes its listener from `parent`, which may live
+ * long.
  */
 export const withChildSignal = async <T>(
   parent: AbortSignal,

@@ -19,10 +19,9 @@ export interface CommittedBatch {
 }
 
 /**
- * Commits rows, parked streams and checkpoint of one batch in one transaction. Only if an event fails, applies the
- * batch again stream by stream; the usual case does not pay for that.
- * @throws CheckpointMovedError if another writer was faster; any error that no event causes. After a lost connection
- * the outcome is unknown: read the checkpoint again.
+ * One transaction. Only if an event fails, the batch is applied again stream by stream.
+ * @throws CheckpointMovedError; any error that no event causes. After a lost connection the outcome is
+ *   unknown: read the checkpoint again.
  */
 export const commitBatch = async (
   pool: Pool,

@@ -8,10 +8,9 @@ import {
 import { check, sentenceOf } from '../../shared/http/problems.ts';
 import { UnprojectableEventError } from './projection.ts';
 
-/** The current schema and the upcasters of an event type. */
 interface EventSchema extends EventVersions {
   readonly data: z.ZodType;
-  /** An optional fast check for large data: true if the data matches the schema. After false the schema decides. */
+  /** A fast check for large data: true if it matches the schema. After false the schema decides. */
   readonly isPlain?: (data: unknown) => boolean;
 }
 
@@ -24,9 +23,8 @@ export interface DecodedEvent {
 }
 
 /**
- * Decodes a recorded event in its current version.
- * @throws UnprojectableEventError for an unknown type or version (e.g. written by a newer program), and for data that
- * does not match the schema
+ * @throws UnprojectableEventError for an unknown type or version, e.g. of a newer program, and for invalid
+ *   data
  */
 export const decodeEvent = (event: RecordedEvent, schemas: EventSchemas): DecodedEvent => {
   const known = Object.hasOwn(schemas, event.type) ? schemas[event.type] : undefined;

@@ -3,7 +3,7 @@ import { UnprojectableEventError } from './projection.ts';
 
 export interface FoldResult<State> {
   readonly state: State;
-  /** Revision of the last folded event; -1 before the first. */
+  /** -1 before the first event. */
   readonly revision: number;
 }
 
@@ -18,9 +18,8 @@ export const byStream = (events: readonly RecordedEvent[]): Map<string, Recorded
 };
 
 /**
- * Folds events of one stream onto the row's state. Ignores events that the state already contains, so a redelivery is
- * harmless.
- * @throws UnprojectableEventError if an event is missing in between
+ * Ignores events that the state contains, so redelivery is harmless.
+ * @throws UnprojectableEventError for a gap
  */
 export const foldStream = <State>(
   before: FoldResult<State>,

@@ -8,31 +8,27 @@ import { advisoryLocks } from '../../shared/postgres/advisory-locks.ts';
 import { withChildSignal } from './child-signal.ts';
 
 export interface LeadershipOptions {
-  /** For the one connection that holds all locks of this process, with its timeouts (`connectionConfig`). */
+  /** The one connection that holds all locks of this process, with its timeouts (`connectionConfig`). */
   readonly config: ClientConfig;
   readonly names: readonly string[];
-  /**
-   * Called for each name when this process becomes its leader. Must work until `signal` is aborted, which happens as
-   * soon as the lock is, or may be, lost. Must not throw.
-   */
+  /** Must work until `signal` is aborted: when the lock is, or may be, lost. Must not throw. */
   readonly lead: (name: string, signal: AbortSignal) => Promise<void>;
   readonly log: Logger;
 }
 
 export interface Leadership {
   isLeading(name: string): boolean;
-  /** Stops the work of every name, then releases the locks. */
+  /** Stops all work, then releases the locks. */
   close(): Promise<void>;
 }
 
 const RETRY = { baseMs: 50, capMs: 1_000 };
-/** Interval of lock attempts and connection checks, in ms, times 1 to 1.5. */
+/** Ms between lock attempts and connection checks, times 1 to 1.5. */
 const POLL_MS = 500;
 /**
- * Idle time, in ms, after which the server ends a connection and so releases its locks: the process is stopped or
- * hangs, or its host is gone. (TCP keepalive would detect only the last, because the kernel of a stopped process
- * still answers.) With the interval above another process takes over within 3.8 s. A healthy process without CPU for
- * this time loses its locks, too, and acquires them again; `moveCheckpoint` makes that harmless.
+ * Idle ms after which the server ends a connection and releases its locks: the process hangs, or its host is
+ * gone. (TCP keepalive misses a stopped process, whose kernel answers.) Another takes over within 3.8 s. A
+ * process without CPU for this time loses its locks, too; `moveCheckpoint` makes that harmless.
  */
 const SILENCE_MS = 3_000;
 const GOODBYE_MS = 1_000;
@@ -41,10 +37,7 @@ const GOODBYE_MS = 1_000;
 export const lockKeyOf = (name: string): number =>
   createHash('sha256').update(name).digest().readUInt32BE(0) >>> 1;
 
-/**
- * Elects one leader for each name among all processes on the database: the holder of a session advisory lock. This
- * avoids duplicate work and handles failover; correctness does not depend on it (`moveCheckpoint`).
- */
+/** By session advisory locks. Avoids duplicate work; correctness does not depend on it (`moveCheckpoint`). */
 export const startLeadership = (options: LeadershipOptions): Leadership => {
   const { names, lead, log } = options;
   const config = {
@@ -57,7 +50,7 @@ export const startLeadership = (options: LeadershipOptions): Leadership => {
   const leading = new Map<string, Promise<void>>();
   let termSignal: AbortSignal | undefined;
 
-  /** Holds locks on one connection until it breaks or `close` is called. */
+  /** Until the connection breaks or `close` is called. */
   const holdTerm = async (client: Client, term: AbortController): Promise<void> => {
     while (!term.signal.aborted) {
       const wanted = names.filter((name) => !leading.has(name));
@@ -84,8 +77,8 @@ export const startLeadership = (options: LeadershipOptions): Leadership => {
         await holdTerm(client, term);
       } finally {
         term.abort();
-        // After an error the server must release the locks immediately. On close the work ends first, so that the
-        // next leader need not wait for it.
+        // After an error the server must release the locks at once. On close the next leader need not wait
+        // for the work.
         if (!closing.signal.aborted) void hangUp(client);
         await Promise.all(leading.values());
         leading.clear();
@@ -129,5 +122,5 @@ const tryLocks = async (client: Client, wanted: readonly string[]): Promise<read
   return wanted.filter((name) => keys.has(lockKeyOf(name)));
 };
 
-/** Waits for the server's answer for a bounded time. */
+/** For a bounded time. */
 const hangUp = (client: Client): Promise<void> => settled(GOODBYE_MS, client.end());

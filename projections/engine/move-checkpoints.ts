@@ -16,9 +16,9 @@ const MOVES_MAX = 100;
 const IN_FLIGHT_MAX = 4;
 
 /**
- * Most projections ignore most events but must still advance their checkpoint past them before reads can be fresh.
- * Concurrent moves share one statement, so an event costs one statement, not one for each projection. A row that
- * another transaction has locked is skipped and then moved alone, so that it does not delay the others.
+ * Most projections ignore most events but must advance past them before reads are fresh. Concurrent moves
+ * share one statement an event. A row that another transaction has locked is moved alone, so that it delays
+ * no others.
  */
 export const createCheckpointMover = (pool: Pool): PassOver => {
   const moved = coalesce<Move, boolean>(

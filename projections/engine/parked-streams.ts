@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { Position } from '../../shared/event-store/event-store.ts';
 
-/** A stream that a read model ignores from its first failing event on. */
+/** Ignored from its first failing event on. */
 export interface ParkedStream {
   readonly projection: string;
   readonly stream: string;

@@ -22,30 +22,28 @@ import {
 export interface ProjectionsOptions {
   readonly projections: readonly Projection[];
   readonly store: EventStore;
-  /** For the leadership connection. Must reach Postgres itself, not a transaction pooler. */
+  /** Must reach Postgres itself, not a transaction pooler. */
   readonly connectionString: string;
   /**
-   * For batches and status: at most one connection for each read model, and one more. Best with `asyncCommit`: a
-   * crash of the server can lose rows and checkpoint only together, and they are then applied again.
+   * At most one connection a read model, and one more. Best with `asyncCommit`: a crash loses rows and
+   * checkpoint only together, and they are applied again.
    */
   readonly pool: Pool;
   readonly log: Logger;
   readonly registry?: Registry;
-  /** Readers in this process, notified after every commit. */
+  /** Notified after every commit. */
   readonly progress?: ProjectionProgress;
-  /** Workers on rows in this process, notified after commits that applied events. */
+  /** Notified after commits that applied events. */
   readonly changes?: ProjectionProgress;
-  /** False: this process only reports status and runs no projections. Default true. */
+  /** False: only reports status. Default true. */
   readonly lead?: boolean;
-  /**
-   * Not ready if a read model has a larger lag; 1 KiB counts as one event if only bytes are known. Default 10,000.
-   */
+  /** A larger lag is not ready; 1 KiB counts as one event if only bytes are known. Default 10,000. */
   readonly lagEventsMax?: number;
   readonly recheckMs?: number;
 }
 
 export interface Projections {
-  /** Status of all read models, led by any process; at most 250 ms old. @throws database errors */
+  /** Led by any process; at most 250 ms old. @throws database errors */
   status(): Promise<readonly ProjectionStatus[]>;
   /** The part `projections` of `/ready`. @throws database errors */
   readiness(): Promise<ProjectionsReadiness>;
@@ -56,10 +54,7 @@ export interface Projections {
 const STATUS_TTL_MS = 250;
 const PARKED_SHOWN_MAX = 20;
 
-/**
- * Runs the read models that no other process leads, and stands by for the others. Returns immediately; retries while
- * the database is unavailable.
- */
+/** Stands by for read models that another process leads. Retries while the database is unavailable. */
 export const startProjections = (options: ProjectionsOptions): Projections => {
   const { projections, store, pool, log, registry, progress, changes } = options;
   const { lagEventsMax = LAG_EVENTS_MAX } = options;
@@ -134,7 +129,7 @@ const parkedShown = async (pool: Pool): Promise<ProjectionsReadiness['parked']> 
     attempts: one.attempts,
   }));
 
-/** Shares one answer within `ttlMs`, so that any number of probes and scrapes costs the database the same. */
+/** Any number of probes and scrapes costs the database the same. */
 const keepFor = <T>(ttlMs: number, read: () => Promise<T>): (() => Promise<T>) => {
   let answer: Promise<T> | undefined;
   let readMs = 0;

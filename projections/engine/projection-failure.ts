@@ -4,25 +4,23 @@ import { UnprojectableEventError } from './projection.ts';
 const ERROR_CHARS_MAX = 500;
 
 /**
- * SQLSTATE classes that an event's values can cause: cardinality, data exception, constraint violation, check option,
- * program limit exceeded (nesting, index entry), an exception raised in SQL code. All others are problems of the
- * server (08, 40, 53, 57, 58), the connection or the installation (42: a missing table or permission). After their
- * repair the same event succeeds, so they must not park a stream.
+ * SQLSTATE classes that an event's values can cause: cardinality, data, constraint, check option, program
+ * limit (nesting, index entry), an exception in SQL code. Others are problems of the server (08, 40, 53, 57,
+ * 58) or the installation (42): after their repair the event succeeds, so they must not park a stream.
  */
 const CAUSED_BY_DATA = new Set(['21', '22', '23', '44', '54', 'P0']);
 
 /**
- * Errors of sockets, including those of Node.js, and of `pg`, which have neither class nor code. Other Node.js codes
- * (`ERR_INVALID_ARG_TYPE`) come from code that processes a value.
+ * Errors of sockets and of `pg` without class and code. Other Node.js codes come from code that handles a
+ * value.
  */
 const SYSTEM_CODE = /^(E(?!RR_)[A-Z_]+|ERR_(STREAM|SOCKET|SSL|TLS)_[A-Z_]+)$/;
 const PG_CONNECTION =
   /connection terminated|connection ended|connection error|timeout exceeded when trying to connect|read timeout|client was closed|pool after calling end|not queryable/i;
 
 /**
- * True if the event itself cannot be applied, so retries would stop the read model forever. False for errors that
- * pass or need repair elsewhere. Unknown errors count as the event's fault: the code that applies it threw, and would
- * throw again.
+ * False for errors that pass or need repair elsewhere. Unknown errors count as the event's fault: the code
+ * that applies it threw, and would throw again.
  */
 export const isFaultOfEvent = (error: unknown): boolean => {
   if (error instanceof UnprojectableEventError) return true;
@@ -33,7 +31,7 @@ export const isFaultOfEvent = (error: unknown): boolean => {
   return !PG_CONNECTION.test(error.message);
 };
 
-/** A readable text: at most 500 characters, without U+0000, which text columns refuse. */
+/** At most 500 characters, without U+0000, which text columns refuse. */
 export const errorText = (error: unknown): string => {
   const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   return text.replaceAll('\0', ' ').slice(0, ERROR_CHARS_MAX);

@@ -7,7 +7,7 @@ export interface ProjectionMetrics {
   remove(): void;
 }
 
-/** @param status called at each scrape; after a failure the gauges keep their values */
+/** @param status after a failure the gauges keep their values */
 export const registerProjectionMetrics = (
   registry: Registry,
   status: () => Promise<readonly ProjectionStatus[]>,

@@ -19,16 +19,14 @@ import { readAhead } from '../../shared/async/read-ahead.ts';
 export interface RunnerOptions {
   readonly projection: Projection;
   readonly store: Pick<EventStore, 'subscribeToAll'>;
-  /**
-   * Commits need not wait for the disk: a crash loses rows and checkpoint only together, and they are applied again.
-   */
+  /** Commits need not wait for the disk: a crash loses rows and checkpoint only together. */
   readonly pool: Pool;
   readonly log: Logger;
   readonly onCommit: (batch: CommittedBatch) => void;
-  /** How to move the checkpoint past ignored events. Default: with a separate statement. */
+  /** Default: with a separate statement. */
   readonly passOver?: PassOver;
   readonly recheckMs?: number;
-  /** Waits between attempts; must return early when the signal is aborted. Default: by the wall clock. */
+  /** Must return early when aborted. Default: by the wall clock. */
   readonly pause?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
@@ -50,10 +48,7 @@ export interface RunnerReport {
 
 export interface ProjectionRunner {
   readonly report: RunnerReport;
-  /**
-   * Applies events until `signal` is aborted, then ends after its current transaction. Never throws. Call it again
-   * only after the last call has ended.
-   */
+  /** Ends after the transaction that runs at the abort. Never throws. Not to be called again before that. */
   run(signal: AbortSignal): Promise<void>;
 }
 
@@ -62,13 +57,15 @@ const RETRY = { baseMs: 50, capMs: 2_000 };
 const RECHECK_MS = 5_000;
 const FAILURES_UNTIL_REPORTED = 3;
 
-/** Runs one read model. All its state is in the database, so the process may be killed at any point. */
+/** All state is in the database, so the process may be killed at any point. */
 export const createProjectionRunner = (options: RunnerOptions): ProjectionRunner => {
   const { projection, store, pool, onCommit, recheckMs = RECHECK_MS, pause = sleep } = options;
   const log = options.log.child({ projection: projection.name });
   let report: RunnerReport = { state: 'stopped', position: START };
   let failures = 0;
-  /** Halved by a failure, doubled by a success: so a batch that exceeds the statement timeout succeeds in parts. */
+  /**
+   * Halved by a failure, doubled by a success: a batch that exceeds the statement timeout succeeds in parts.
+   */
   let batchSize = BATCH_SIZE_MAX;
 
   const commit = async (checkpoint: Checkpoint, batch: EventBatch) => {
@@ -83,7 +80,7 @@ export const createProjectionRunner = (options: RunnerOptions): ProjectionRunner
     return committed.checkpoint;
   };
 
-  /** Returns to restart from the stored checkpoint, with larger batches or after an abort. */
+  /** Returns to restart from the stored checkpoint. */
   const follow = async ({ signal }: AbortController): Promise<void> => {
     let checkpoint = await openCheckpoint(pool, projection.name);
     report = { ...report, position: checkpoint.position };

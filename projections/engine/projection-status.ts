@@ -7,16 +7,11 @@ import type { RunnerReport } from './projection-runner.ts';
 
 export interface ProjectionStatus {
   readonly name: string;
-  /** This process is the leader. */
   readonly leading: boolean;
-  /** Some process is the leader. */
   readonly led: boolean;
   readonly position: Position;
   readonly epoch: number;
-  /**
-   * Lag in events, or in bytes of the log if the store cannot count events (`EventStore.distanceUnit`). Negative if
-   * the log ends before the checkpoint.
-   */
+  /** Bytes of the log if the store cannot count events (`distanceUnit`). Negative: the log ends before. */
   readonly lagEvents?: number;
   readonly lagBytes?: number;
   readonly parkedStreams: number;
@@ -28,7 +23,7 @@ export interface ProjectionStatus {
 export interface ProjectionsReadiness {
   /** Every read model has a leader that makes progress, and a small lag. */
   readonly ready: boolean;
-  /** Streams are parked: their data is stale, all other data is served. Stays ready. */
+  /** Parked streams have stale data, all other data is served: it stays ready. */
   readonly degraded: boolean;
   readonly projections: readonly ProjectionStatus[];
   readonly parked: readonly Pick<
@@ -45,7 +40,7 @@ interface Row {
   readonly parked: number;
 }
 
-/** One row for each read model. `pg_locks` shows which locks are held. */
+/** `pg_locks` shows which locks are held. */
 const statusSql = `
   select wanted.name, checkpoint.position, checkpoint.epoch,
     (select count(*)::int from parked_streams p where p.projection = wanted.name) as parked,
@@ -89,12 +84,11 @@ export const readStatus = async (
   });
 };
 
-/** Maximum lag of a ready read model in events; 1 KiB counts as one event if only bytes are known. */
+/** 1 KiB counts as one event if only bytes are known. */
 export const LAG_EVENTS_MAX = 10_000;
 
 const BYTES_PER_EVENT = 1_024;
 
-/** True if the read model is fresh enough to serve reads. */
 export const isReady = (
   { led, lagEvents, lagBytes, state }: ProjectionStatus,
   lagEventsMax: number,

@@ -6,31 +6,29 @@ import { lockKeyOf } from './leadership.ts';
 import type { Projection } from './projection.ts';
 import { isReady, LAG_EVENTS_MAX, readStatus, type ProjectionStatus } from './projection-status.ts';
 
-/** A copy that is being built, or was left by an earlier run. */
+/** Being built, or left by an earlier run. */
 export interface CopyInProgress {
-  /** The process that holds it; undefined if a killed or refused run left it. */
+  /** Undefined if a killed or refused run left it. */
   readonly heldBy?: CopyHolder;
   readonly position?: Position;
-  /** Progress towards the live position, 0 to 1. */
   readonly fraction?: number;
-  /** ISO 8601; start of the first run on this copy. */
+  /** ISO 8601; start of the first run. */
   readonly begunAt?: string;
 }
 
 export interface CopyHolder {
-  /** Host and process id, as the process reports them (`holdingName`). */
+  /** Host and process id (`holdingName`). */
   readonly process: string;
-  /** Client address as Postgres sees it; undefined over a Unix socket. */
+  /** As Postgres sees it; undefined over a Unix socket. */
   readonly address?: string;
   readonly connectedAt: string;
 }
 
 export type HealthProblem =
-  /** No process leads it: it is not updated. */
+  /** No process updates it. */
   | 'not-run'
-  /** Its lag is above `LAG_EVENTS_MAX`. */
   | 'behind'
-  /** The log ends before its position: an older log was restored. */
+  /** An older log was restored. */
   | 'log-ends-before'
   | 'parked';
 
@@ -38,25 +36,24 @@ export interface ReadModelHealth {
   readonly readModel: string;
   readonly position: Position;
   readonly epoch: number;
-  /** Position of the last event in the log, the same for all read models. */
+  /** The same for all read models. */
   readonly head: Position;
   readonly led: boolean;
   readonly lagEvents?: number;
   readonly lagBytes?: number;
-  /** Age, in seconds, of the first event that it has not applied; 0 if there is none. */
+  /** Age of the first event that it has not applied; else 0. */
   readonly lagSeconds: number;
   readonly parkedStreams: number;
   readonly copy?: CopyInProgress;
   readonly problems: readonly HealthProblem[];
 }
 
-/** Page size for the first event after a position: a server's own events may come first. */
+/** A server's own events may come first. */
 const LOOKED_AT_EVENTS = 10;
 
 /**
- * Health of all read models. Writes nothing and waits for no lock.
- * @param nowMs milliseconds since 1970
- * @throws Error if the read models were built from another kind of store; any error of the two stores
+ * Writes nothing and waits for no lock.
+ * @throws Error for read models of another kind of store; store errors
  */
 export const readHealth = async (
   pool: Pool,
@@ -93,7 +90,7 @@ export const readHealth = async (
   return healths;
 };
 
-/** Distance of a read model to the end of the log: in events, or in bytes if the event store numbers none. */
+/** In bytes if the event store numbers no events. */
 export const lagOf = ({ lagEvents, lagBytes }: ProjectionStatus): number => lagEvents ?? lagBytes ?? 0;
 
 const problemsOf = (status: ProjectionStatus): readonly HealthProblem[] => [

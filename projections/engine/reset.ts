@@ -5,10 +5,9 @@ import { dropCopy } from './copy/copy-state.ts';
 import type { Projection } from './projection.ts';
 
 /**
- * Resets read models to the start of the present log. Until they reach `head` again, reads of every account wait, so
- * none sees missing rows, and no credential is accepted (`query/accounts/verify-api-key.ts`). All other stored
- * positions of the log are replaced, too: snapshots are deleted, last written positions become `head`. Call it only
- * while no process of the service runs: a last written position after `head` would go back.
+ * Until they reach `head` again, all reads wait and no credential is accepted
+ * (`query/accounts/verify-api-key.ts`). Last written positions become `head`. Only while no process of the
+ * service runs: a position after `head` would go back.
  */
 export const resetReadModels = (
   pool: Pool,

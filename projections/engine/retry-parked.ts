@@ -20,12 +20,9 @@ export type RetryOutcome =
 const CHUNK = 500;
 
 /**
- * Applies a parked stream from its failing event up to the checkpoint, in order, and un-parks it. Safe while the live
- * runner works on any node: the checkpoint's row is locked. So the runner's next batch was either committed before,
- * or finds another epoch and restarts without the stream among the parked ones. The runner waits meanwhile, and
- * longer for a long stream.
- *
- * Uses one connection of `pool`, and reads the stream from `store` while holding it.
+ * Applies the stream from its failing event to the checkpoint, and un-parks it. Holds the checkpoint's row:
+ * the live runner's next batch was committed before, or finds another epoch and restarts. It waits for a long
+ * stream.
  * @throws any error that no event causes: nothing is changed then
  */
 export const retryParked = (
@@ -109,11 +106,7 @@ const parkAgain = async (
   return rows[0] as ParkedStream;
 };
 
-/**
- * Retries every parked stream of a read model once, each in its own transaction.
- * @returns the numbers of un-parked and still parked streams
- * @throws any error that no event causes: earlier retries stay committed
- */
+/** Each in its own transaction. @throws any error that no event causes: earlier retries stay committed */
 export const retryAllParked = async (
   pool: Pool,
   store: Pick<EventStore, 'readStream'>,

@@ -1,23 +1,14 @@
 import { setImmediate } from 'node:timers/promises';
 import type { ClientBase, QueryConfig } from 'pg';
 
-/**
- * Rows of one statement at most, where a batch brings more. Two statements of a live batch, so that one is built while
- * Postgres executes the other.
- */
+/** Two statements of a live batch: one is built while Postgres executes the other. */
 const ROWS_AT_ONCE = 500;
 
-/** Consecutive items, in pieces for one statement each. */
 export function* inPieces<Item>(items: readonly Item[]): Generator<readonly Item[]> {
   for (let at = 0; at < items.length; at += ROWS_AT_ONCE) yield items.slice(at, at + ROWS_AT_ONCE);
 }
 
-/**
- * Executes statements one after the other. Each is built while Postgres executes the one before it, so that folding and
- * writing share the time. No statement is in progress when it returns or throws.
- * @param statements builds them one by one
- * @throws what `statements` throws; any database error
- */
+/** Builds each while Postgres executes the one before. None is in progress when it returns or throws. */
 export const sendInOrder = async (client: ClientBase, statements: Iterable<QueryConfig>): Promise<void> => {
   let running: Promise<unknown> = Promise.resolve();
   try {

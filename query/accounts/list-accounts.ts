@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { Role } from '../../domain/accounts/access.ts';
 
-/** Accounts of all customers, for the operator. A half-created account is not listed. */
+/** For the operator. A half-created account is not listed. */
 export interface ListedAccount {
   readonly customerId: number;
   readonly name: string;

@@ -11,10 +11,7 @@ interface Row {
 const iso = (column: string): string =>
   `to_char(${column} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
-/**
- * One page, newest first, and the total, both from one snapshot. Unannounced keys are left out: they are not valid
- * yet. Reads the rows that the credential check reads, so both agree.
- */
+/** One snapshot. Without unannounced keys, which are not valid. The credential check reads the same rows. */
 export const listApiKeys = async (
   database: TenantDatabase,
   customerId: number,

@@ -24,13 +24,13 @@ interface StoredKey {
   readonly version: string;
   readonly askedAt: number;
   readonly isOver: boolean;
-  /** The key is announced and its account is open. Valid only if `isWhole`. */
+  /** Announced, and the account is open. Valid only if `isWhole`. */
   readonly isLive: boolean;
   readonly isWhole: boolean;
   verified?: Verification;
 }
 
-/** The tables of the credential check are being rebuilt: they cannot tell yet which accounts are open. */
+/** During a rebuild the tables cannot tell which accounts are open. */
 class CredentialsIncompleteError extends Error {
   override readonly name = 'CredentialsIncompleteError';
 }
@@ -38,15 +38,11 @@ class CredentialsIncompleteError extends Error {
 const rejected: Verification = { outcome: 'rejected' };
 
 /**
- * Returns a function that verifies API keys against their stored hashes. It caches nothing between requests: a key
- * that was revoked or has expired, or whose account is disabled, is refused on its next request on every node
- * (specification, Authentication, rule 4). Concurrent requests share a lookup. A refusal of a key with the right
- * secret names the key's owner, for the audit log. The lookup also returns the account's version, which is therefore
- * read after the request arrived.
- *
- * During a rebuild of these tables every credential gets 503: while the rebuild replays the log, an account looks
- * open that a later event disables.
- * @param pool with the rights of the installation: before the key is verified, there is no account to bind to
+ * Caches nothing between requests: a revoked or expired key, or one of a disabled account, is refused on its
+ * next request on every node (specification, Authentication, rule 4). Concurrent requests share a lookup. A
+ * refusal of a right secret names the key's owner, for the audit log. During a rebuild of these tables every
+ * credential gets 503: an account looks open that a later event disables.
+ * @param pool of the installation: before the key is verified, there is no account to bind to
  * @param used called for every verified key
  */
 export const verifyApiKey = (
@@ -100,7 +96,7 @@ const isAllowed = (scope: Scope, role: Role): boolean => {
   return scope === 'exchange:admin' ? role === 'admin' : scope !== 'exchange:review';
 };
 
-/** Most connections repeat the same credential, so it is parsed and hashed once for each connection. */
+/** Most connections repeat one credential, so it is parsed and hashed once a connection. */
 const rememberLast = <Parsed>(parse: (credential: string) => Parsed) => {
   const last = new WeakMap<object, { readonly credential: string; readonly parsed: Parsed }>();
   return (credential: string, connection: object): Parsed => {

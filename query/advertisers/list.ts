@@ -2,7 +2,7 @@ import { contains, equal, listPage, type FoundPage, type List, type Page } from 
 import type { ResourceReads } from '../resources/resource-reads.ts';
 
 export interface AdvertiserFilters {
-  /** Default: active advertisers. */
+  /** Default: active ones. */
   readonly status?: 'ACTIVE' | 'ARCHIVED' | 'ALL' | undefined;
   readonly sandbox?: boolean | undefined;
   readonly name?: string | undefined;
@@ -15,7 +15,6 @@ const advertisers: List = {
   counts: 'advertiser_counts',
 };
 
-/** @throws ReadModelBehindError */
 export const listAdvertisers = (
   reads: ResourceReads,
   customerId: number,

@@ -14,7 +14,6 @@ interface AgentPage {
   readonly total: number;
 }
 
-/** @throws ReadModelBehindError */
 export const listAgents = async (
   reads: ResourceReads,
   customerId: number,

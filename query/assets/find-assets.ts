@@ -5,14 +5,14 @@ import { freshnessColumns, freshnessSql, type Freshness } from '../../shared/fol
 import { consistentRead } from '../../shared/follow-log/consistent-read.ts';
 import { ASSETS, type AssetReads } from './list.ts';
 
-/** SQL of the UUID of a shown asset id (`assetIdOf`); null if the text is not an asset id. */
+/** Null if the text is not an asset id (`assetIdOf`). */
 const assetIdSql = (shown: string): string =>
   `case when ${shown} ~ '^ast_[0-9a-f]{32}$' then substr(${shown}, 5)::uuid end`;
 
 /**
- * SQL of a JSON array, as text, of those of the assets that are in a library, unsorted.
- * @param customer SQL parameter of the account's id
- * @param shownIds SQL of an array of shown ids; entries may be invalid
+ * Unsorted JSON array.
+ * @param customer SQL of the account's id
+ * @param shownIds SQL array, maybe invalid ids
  */
 const readyAssetsSql = (customer: string, shownIds: string): string =>
   `(select coalesce('[' || string_agg(a.body, ',') || ']', '[]')
@@ -20,11 +20,7 @@ const readyAssetsSql = (customer: string, shownIds: string): string =>
     where a.customer_id = ${customer} and a.status = 'READY'
       and a.id = any(array(select ${assetIdSql('q.id')} from unnest(${shownIds}) as q(id))))`;
 
-/**
- * Those of the assets that are in a library, unsorted.
- * @param waitMs longest wait for the read model in ms; default: that of `consistentRead`
- * @throws ReadModelBehindError
- */
+/** Unsorted. @param waitMs for the read model; default: as `consistentRead` @throws ReadModelBehindError */
 const findAssets = async (
   { database, progress }: AssetReads,
   customerId: number,
@@ -46,7 +42,7 @@ const findAssets = async (
   return JSON.parse(items) as readonly StoredAsset[];
 };
 
-/** The assets that a creative uses, as its detail shows them. */
+/** As a creative's detail shows them. */
 export const shownAssets = (reads: AssetReads & { readonly baseUrl: () => string }) => {
   const shown = (asset: StoredAsset): AssetResource => assetResource(asset, reads.baseUrl());
   return {

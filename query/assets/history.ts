@@ -20,7 +20,7 @@ import {
   ofAdvertiser,
 } from '../resources/resource-paths.ts';
 
-/** What happened to it is nothing that a read of one asset needs: it is not in the library before its bytes are. */
+/** Not in the library before the upload, so reads of an asset need none of its events. */
 const assetMembers = ({ assetId, customerId: _customer, ...rest }: Asset) => ({
   id: shownAssetId(assetId),
   ...rest,

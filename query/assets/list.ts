@@ -26,7 +26,7 @@ const library: List = {
   listed: `status = 'READY'`,
 };
 
-/** @returns one page; undefined if the advertiser does not exist @throws ReadModelBehindError */
+/** @returns undefined if the advertiser does not exist @throws ReadModelBehindError */
 export const listAssets = async (
   reads: AssetReads,
   customerId: number,
@@ -43,7 +43,7 @@ export const listAssets = async (
   return known ? { assets: JSON.parse(items) as readonly StoredAsset[], total } : undefined;
 };
 
-/** @param assetId UUID @returns undefined if the library does not contain the asset @throws ReadModelBehindError */
+/** @param assetId UUID @returns undefined if the library does not contain it @throws ReadModelBehindError */
 export const getAsset = async (
   { database, progress }: AssetReads,
   customerId: number,

@@ -26,8 +26,7 @@ const ConditionHeaders = z.object({
 });
 
 /**
- * Public: a URL is unguessable until an ad publishes it. The object of a key never changes, so clients may cache it
- * without limit, and the answer needs no read model.
+ * Public: a URL is unguessable until an ad publishes it. A key's object never changes: cached without limit.
  */
 export const serveRoute = (objects: ObjectStore): Route =>
   route({
@@ -78,9 +77,9 @@ const POLICY = 'Content-Security-Policy';
 const policyOfAll = new Map(securityHeaders(false)).get(POLICY) ?? "default-src 'none'";
 
 /**
- * An uploaded page on this host must have no power: no script, form, request or origin. Browsers must not guess its
- * type or send its URL as a referrer. Other sites may embed it, because that is the purpose of assets. The policy
- * adds `sandbox` to that of all other answers.
+ * An uploaded page must have no power on this host: no script, form, request or origin, no guessed type, no
+ * referrer. Embedding stays possible: it is the purpose of assets. Adds `sandbox` to the policy of other
+ * answers.
  */
 const harmless: Readonly<Record<string, string>> = {
   [POLICY]: `${policyOfAll};sandbox`,
@@ -89,7 +88,7 @@ const harmless: Readonly<Record<string, string>> = {
   'Referrer-Policy': 'no-referrer',
 };
 
-/** Browsers download the URL as a file instead of opening it as a page; embedding it as an image still works. */
+/** Browsers download the URL instead of opening it as a page; embedded images still work. */
 const asFile = (key: ObjectKey): Readonly<Record<string, string>> => ({
   'Content-Disposition': `attachment; filename="${key}"`,
 });
@@ -105,10 +104,7 @@ const outOfRange = (bytes: number): ApiError =>
     { 'Content-Range': `bytes */${bytes}` },
   );
 
-/**
- * The first range of a `Range` header (RFC 9110, 14.2), limited to `bytes`. @returns `whole` for headers that a
- * server may ignore (several ranges, other units, invalid syntax), `none` if the range is not satisfiable
- */
+/** RFC 9110, 14.2: the first range. @returns `whole` for ignorable headers, `none` if not satisfiable */
 export const byteRangeOf = (header: string | undefined, bytes: number): ByteRange | 'whole' | 'none' => {
   if (header?.startsWith('bytes=') !== true) return 'whole';
   const ranges = parseRange(bytes, header);
@@ -117,10 +113,7 @@ export const byteRangeOf = (header: string | undefined, bytes: number): ByteRang
   return range === undefined || more.length > 0 ? 'whole' : { first: range.start, last: range.end };
 };
 
-/**
- * The package calls two such ranges unsatisfiable: one that ends before its start, and a suffix longer than the
- * whole.
- */
+/** The package calls these unsatisfiable: an end before the start, and a suffix longer than the whole. */
 const isLeftAside = (header: string): boolean => {
   const [, from, to] = /^bytes=\s*(\d*)\s*-\s*(\d+)\s*$/.exec(header) ?? [];
   return from === '' ? Number(to) > 0 : Number(to) < Number(from);

@@ -11,7 +11,7 @@ export interface AudienceAt {
 
 const projection = 'audiences';
 
-/** Members after the event; undefined if the event is older than `audience_sizes`. @throws ReadModelBehindError */
+/** Undefined for events older than `audience_sizes`. @throws ReadModelBehindError */
 export const findAudienceSizes = async (
   { database, progress }: ResourceReads,
   customerId: number,

@@ -24,7 +24,7 @@ interface AudiencePast {
 
 const { initialState: noAudience, evolve: evolveAudience } = audienceFold;
 
-/** Members are personal data and never part of the history. The revision finds their number (`audience_sizes`). */
+/** Members are personal data, so not in the history. The revision finds their number (`audience_sizes`). */
 export const audienceKind = (reads: ResourceReads): AuditedKind =>
   auditedKind({
     category: AUDIENCE,

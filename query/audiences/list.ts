@@ -19,7 +19,7 @@ interface AudiencePage extends Page {
   readonly total: number;
 }
 
-/** One page; undefined if the advertiser does not exist. @throws ReadModelBehindError */
+/** Undefined if the advertiser does not exist. @throws ReadModelBehindError */
 export const listAudiences = async (
   reads: ResourceReads,
   owner: ResourceOwner,

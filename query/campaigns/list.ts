@@ -31,7 +31,6 @@ export interface CampaignPage {
   readonly total: number;
 }
 
-/** One page of the campaigns of an account or an advertiser. @throws ReadModelBehindError */
 export const listCampaigns = async (
   reads: ResourceReads,
   customerId: number,

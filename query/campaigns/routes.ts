@@ -22,7 +22,6 @@ export const campaignPlace = {
   tag,
 };
 
-/** Campaigns. */
 export const campaignReadRoutes = (reads: RowReads): readonly Route[] => [
   listRoute(campaignList, CampaignResource, (customerId, filters, page) =>
     listCampaigns(reads, customerId, filters, page),

@@ -16,7 +16,7 @@ const ofType = (type: CatalogType): Filter => ({
   rows: (query) => query.whereRaw(`body::jsonb -> 'definition' ->> 'type' = ?`, 'type'),
 });
 
-/** One page; undefined if the advertiser does not exist. @throws ReadModelBehindError */
+/** Undefined if the advertiser does not exist. @throws ReadModelBehindError */
 export const listCatalogs = async (
   reads: ResourceReads,
   owner: ResourceOwner,

@@ -24,7 +24,7 @@ import {
   streamsByShownId,
 } from '../resources/resource-paths.ts';
 
-/** The order of their list: those that changed last come first, of one time by their ids. */
+/** As listed: last changed first, then by id. */
 const inOrder = (one: CreativeSession, other: CreativeSession): number =>
   compare(other.updatedAt, one.updatedAt) || compare(one.sessionId, other.sessionId);
 

@@ -18,7 +18,7 @@ export const CREATIVE_SESSIONS = { readModel: 'creative-sessions', table: 'creat
 
 export interface SessionPage {
   readonly sessions: readonly CreativeSessionResource[];
-  /** The last session's place; undefined on the last page. */
+  /** Undefined on the last page. */
   readonly next: SessionPlace | undefined;
 }
 
@@ -28,8 +28,8 @@ interface ListRow extends Freshness {
 }
 
 /**
- * The query of a page, with and without a start place, so that each variant has its plan. `updated_at <=` bounds the
- * index scan; the other condition filters the sessions with the same time.
+ * With and without a start, for a plan each. `updated_at <=` bounds the scan, the other condition filters
+ * ties.
  */
 export const listSessionsQuery = (
   customerId: number,
@@ -64,12 +64,10 @@ export const listSessionsQuery = (
 };
 
 /**
- * @returns one page of a campaign's sessions, last changed first; undefined if the campaign does not exist
- *
- * A client that reads all pages sees every unchanged session exactly once, and none twice: a session's time never
- * decreases, so a change can only move it to a page before the current one. A session that changes before the client
- * reaches it, or is new, may be missed.
+ * A client sees every unchanged session exactly once: a session's time never decreases, so a change only
+ * moves it to earlier pages. A new or changed session may be missed.
  * @param campaignId UUID
+ * @returns last changed first; undefined if the campaign does not exist
  * @throws ReadModelBehindError
  */
 export const listSessions = async (

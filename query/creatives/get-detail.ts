@@ -25,18 +25,10 @@ import { CREATIVES, type CreativeReads } from './list.ts';
 
 export interface ShownAssets {
   readonly readModel: string;
-  /**
-   * SQL of a JSON text for `read`: at least those of the assets that are in the library.
-   * @param customer SQL parameter of the account's id
-   * @param shownIds SQL of an array of shown ids; entries may be invalid
-   */
+  /** For `read`: at least these assets. @param customer SQL of the account's id @param shownIds SQL array */
   readonly sql: (customer: string, shownIds: string) => string;
   readonly read: (found: string) => readonly UsedAsset[];
-  /**
-   * The same as a separate query, consistent with the account's writes.
-   * @param waitMs longest wait for the read model in ms; default: that of `consistentRead`
-   * @throws ReadModelBehindError
-   */
+  /** As a separate query. @param waitMs default: as `consistentRead` @throws ReadModelBehindError */
   readonly find: (
     customerId: number,
     shownIds: readonly string[],
@@ -58,14 +50,14 @@ interface Row extends Freshness {
   readonly parked: boolean;
 }
 
-/** Longest second wait of a read, in ms: the request must be answered in time. */
+/** So that the request is answered in time. */
 const SECOND_WAIT_MS = 300;
 
 /**
- * Joins a creative's detail from several read models at the time of the read. Each must have applied the writes of
- * the account and the installation. No read model waits for another, and any order of events gives the same result.
+ * Joins read models at the time of the read: none waits for another, and any order of events gives the same
+ * result.
  * @param creativeId UUID
- * @returns undefined if the creative does not exist
+ * @returns undefined if it does not exist
  * @throws ReadModelBehindError if the library's read model is behind
  */
 export const getDetail = async (
@@ -89,7 +81,7 @@ const valuesSql = (path: string): string => `select v #>> '{}' from c, jsonb_pat
 const refersSql = (...paths: readonly string[]): string =>
   `(select ${paths.map((path) => `jsonb_path_exists(c.doc, '${path}')`).join(' or ')} from c)`;
 
-/** The read models that must be fresh: only those that the creative refers to, according to its own (fresh) row. */
+/** Only read models that the creative refers to, according to its own (fresh) row, must be fresh. */
 const readModelsOf = ({ assets }: DetailReads): readonly [string, ...ShownReadModel[]] => [
   '$2',
   `'campaigns'`,
@@ -135,7 +127,7 @@ const detailOf = ({ assets }: DetailReads, row: Row): CreativeDetail | undefined
         sellers: directoryOf(row.sellers),
       });
 
-/** Folds the streams, for when a read model is behind or the creative's stream is parked. */
+/** For a read model that is behind, or a parked stream. */
 const foldDetail = async (
   { assets, ...stores }: DetailReads,
   customerId: number,
@@ -154,7 +146,7 @@ const foldDetail = async (
   return creativeDetail({ creative, campaigns: known, assets: used, sellers });
 };
 
-/** Without events the directory holds the sellers that are built in. */
+/** Without events: the built-in sellers. */
 const foldSellers = async ({
   store,
   snapshots,

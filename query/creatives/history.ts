@@ -39,7 +39,7 @@ import {
 } from '../resources/resource-paths.ts';
 import { sellersKind } from '../sellers/history.ts';
 
-/** A creative with all that it is made of, as everything was then. */
+/** With the state of every part at that time. */
 const detailThen = async (creative: Creative, assets: AuditedKind, baseUrl: string, then: Moment) => {
   const { customerId, statesOf } = then;
   const campaigns = await statesOf(

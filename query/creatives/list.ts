@@ -40,9 +40,8 @@ const pageOfRow = ({ known, items, total }: FoundPage): CreativePage => ({
 const bodies = `coalesce('[' || string_agg(c.body, ',' order by c.created_at desc, c.id desc) || ']', '[]')`;
 
 /**
- * One page of a campaign's creatives, newest first. Scans all creatives of the campaign: at most 1,000.
- * @param campaignId UUID
- * @param search case-insensitive part of the name
+ * Scans the campaign's creatives, at most 1,000.
+ * @param search part of the name
  * @throws ReadModelBehindError
  */
 export const listCampaignCreatives = async (
@@ -99,7 +98,6 @@ const library: List = {
   listed: 'not archived',
 };
 
-/** @throws ReadModelBehindError */
 export const listLibraryCreatives = async (
   reads: CreativeReads,
   customerId: number,
@@ -130,8 +128,7 @@ interface UseRow extends Freshness {
 const UUID_LENGTH = 36;
 
 /**
- * True if a live creative uses the asset. Rows of parked streams are missing or outdated, so those few streams are
- * folded one after the other.
+ * Parked streams' rows may be outdated: those are folded.
  * @param assetId shown id
  * @throws ReadModelBehindError
  */

@@ -6,11 +6,7 @@ import type { ProjectionProgress } from '../../shared/follow-log/projection-prog
 
 const projection = 'advertisers';
 
-/**
- * Names of an account's advertisers by id, consistent with the account's writes.
- * @param waitMs longest wait for the read model in ms; default: that of `consistentRead`
- * @throws ReadModelBehindError
- */
+/** @param waitMs for the read model; default: that of `consistentRead` @throws ReadModelBehindError */
 export const findAdvertiserNames = async (
   { database, progress }: { readonly database: TenantDatabase; readonly progress: ProjectionProgress },
   customerId: number,

@@ -22,7 +22,7 @@ import { pathIntegerId, pathTextId } from '../../shared/http/schemas.ts';
 import { advertiserKind } from '../advertisers/history.ts';
 import { buyer } from '../resources/resource-paths.ts';
 
-/** An account's connections to one engine, one after the other, and which there were. */
+/** One after the other, and which there were. */
 interface Connections {
   readonly latest: EngineConnection | undefined;
   readonly ids: readonly string[];

@@ -27,7 +27,6 @@ const tag = 'Creatives';
 const TAKE_MAX = 200;
 const params = z.object({ id: pathIntegerId('engine') });
 
-/** The directory of creative engines, and an account's connections to them. */
 export const engineReadRoutes = (reads: RowReads): readonly Route[] => [
   listEnginesRoute,
   engineRoute,

@@ -9,7 +9,7 @@ interface HealthRow extends EventSourceHealth {
   readonly sourceId: string;
 }
 
-/** Consistent with the conversion events that the account has logged. @throws ReadModelBehindError */
+/** Reads the account's own conversion events. @throws ReadModelBehindError */
 export const healthOf = async (
   { database, progress }: ResourceReads,
   customerId: number,

@@ -10,7 +10,7 @@ import { findResources, type ResourceReads, type ResourceTable } from '../resour
 
 export const eventSourcesTable: ResourceTable = { readModel: 'event-sources', table: 'event_sources' };
 
-/** One page; undefined if the advertiser does not exist. @throws ReadModelBehindError */
+/** Undefined if the advertiser does not exist. @throws ReadModelBehindError */
 export const listEventSources = async (
   reads: ResourceReads,
   owner: ResourceOwner,
@@ -23,7 +23,7 @@ export const listEventSources = async (
   return { eventSources, total: found.total };
 };
 
-/** At most two sources with the key, active ones first: enough to see that several advertisers use the key. */
+/** At most two, active ones first: enough to see that several advertisers use the key. */
 export const findEventSources = (
   reads: ResourceReads,
   customerId: number,

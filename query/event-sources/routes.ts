@@ -91,7 +91,7 @@ const findOne = async (
   }
 };
 
-/** The only active source. @throws ApiError VALIDATION_ERROR if there are several */
+/** @throws ApiError VALIDATION_ERROR if several are active */
 export const theOneEventSource = (sources: readonly EventSource[]): EventSource | undefined => {
   const active = sources.filter(({ status }) => status === 'ACTIVE');
   if (active.length <= 1) return active[0];

@@ -14,11 +14,7 @@ import { eventSourceKind } from '../event-sources/history.ts';
 import { syndicationKind } from '../syndication/history.ts';
 import { taskKind } from '../tasks/history.ts';
 
-/**
- * All kinds of resources with a history. The file of a kind defines how its stream is folded, which members are shown,
- * and its API path. History, states of the past, differences, explanations and the audit log follow from
- * a line here.
- */
+/** History, past states, differences, explanations and the audit log follow from a line here. */
 export const auditedKinds = (
   reads: ResourceReads & { readonly baseUrl: () => string },
 ): readonly AuditedKind[] => {

@@ -7,8 +7,8 @@ import { expectReached, findHistory, momentOf, notThere, type HistoryReads } fro
 import { pointInTime, type PointInTime } from './point-in-time.ts';
 
 /**
- * Adds the parameter `asOf` to the routes that read one resource: its state at a point in the past.
- * @throws Error if a kind declares a read that no route implements
+ * Adds the parameter `asOf` to routes of one resource.
+ * @throws Error if no route implements a declared read
  */
 export const withAsOf = (
   reads: HistoryReads,
@@ -34,7 +34,7 @@ export const withAsOf = (
 
 const NOW: PointInTime = { instant: '9999-12-31T23:59:59.999Z' };
 
-/** The present and past states of resources, folded from events alone: for a process without read models. */
+/** Folded from events alone: for a process without read models. */
 export const stateRoutes = (reads: HistoryReads, kinds: readonly AuditedKind[]): readonly Route[] =>
   kinds.flatMap((kind) => {
     const { place, details } = kind;
@@ -62,10 +62,7 @@ const stateRoute = (reads: HistoryReads, of: DetailOfKind, declared: RouteDeclar
   return answeringAsOf(reads, read, of);
 };
 
-/**
- * Reads without `asOf` refuse the parameter. If they ignored it, like unknown parameters, they would show the present
- * instead of the past.
- */
+/** Ignoring the parameter, like unknown ones, would show the present instead of the past. */
 export const refusingAsOf = (routes: readonly Route[]): readonly Route[] =>
   routes.map((one) => {
     const isRead = one.method === 'get' && one.path.startsWith('/api/');

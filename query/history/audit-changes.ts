@@ -6,10 +6,7 @@ import type { RecordedChange, StreamHistory } from './stream-history.ts';
 
 export type ChangeOfRow = (row: EventRow) => RecordedChange | undefined;
 
-/**
- * The changes by the events of the rows. Each stream is folded once.
- * @param kindOf undefined for events that are not folded
- */
+/** Folds each stream once. @param kindOf undefined for events that are not folded */
 export const changesOfRows = async (
   history: StreamHistory,
   forEach: ForEach,
@@ -41,7 +38,7 @@ export interface Namesake {
   readonly stream: string;
 }
 
-/** The present names of these resources; each stream is read once. */
+/** Reads each stream once. */
 export const subjectsOf = async (
   history: StreamHistory,
   forEach: ForEach,

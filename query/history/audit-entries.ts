@@ -30,9 +30,7 @@ export interface EventRow {
 }
 
 export interface CausedRow extends EventRow {
-  /**
-   * The request's command, if the event belongs to another request but names this one as a further cause; else null.
-   */
+  /** The request's command, if the event only names this request as a further cause; else null. */
   readonly ledBy: string | null;
 }
 
@@ -76,15 +74,11 @@ export interface AuditPage {
   readonly rows: readonly AuditRow[];
   /** At most `LISTED_MAX`. */
   readonly total: number;
-  /** The search did not look at older entries, or does not list them. Undefined: it covers everything. */
+  /** Older entries were not searched, or are not listed. Undefined: everything is covered. */
   readonly searchedFrom: string | undefined;
 }
 
-/**
- * One page of entries, newest first, and their total, consistent with the account's writes. Reads a bounded number of
- * rows for any length of the log (`auditSearch`).
- * @throws ReadModelBehindError
- */
+/** Reads a bounded number of rows for any length of the log (`auditSearch`). @throws ReadModelBehindError */
 export const listAuditRows = async (
   { database, progress }: ResourceReads,
   customerId: number,

@@ -25,11 +25,11 @@ import type { StreamHistory } from './stream-history.ts';
 export interface AuditReads extends HistoryReads, ResourceReads {
   readonly kinds: readonly AuditedKind[];
   readonly kindOf: (row: EventRow) => AuditedKind | undefined;
-  /** The resource that names an event's entry if its own stream does not; undefined if none does. */
+  /** For an event whose own stream does not name its entry. */
   readonly namesakeOf: (row: EventRow) => Namesake | undefined;
   readonly failures: ReadonlySet<string>;
   readonly campaignIdOf: (shown: string) => string | undefined;
-  /** The UUID of a resource that shares its stream with others, by its shown id. */
+  /** A resource that shares its stream, by its shown id. */
   readonly partOf: (shown: string) => string;
   /** At most `most` advertisers that have, or had, a resource with the key. @throws ReadModelBehindError */
   readonly ownersOf: (customerId: number, key: string, most: number) => Promise<readonly number[]>;
@@ -37,7 +37,7 @@ export interface AuditReads extends HistoryReads, ResourceReads {
 }
 
 const TAKE_MAX = 500;
-/** Maximum number of advertisers that are searched for a key without being named. */
+/** Searched for a key that names no advertiser. */
 const OWNERS_MAX = 100;
 const DAY_MS = 86_400_000;
 const [EVER, NEVER] = ['1970-01-01T00:00:00.000Z', 'infinity'];
@@ -132,7 +132,7 @@ export const auditLogRoute = (reads: AuditReads): Route =>
         truncated: searchedFrom !== undefined,
         ...(searchedFrom === undefined ? {} : { searchedFrom }),
       };
-      // If the page ends early, `take` is its length, so that a client that adds `skip` and `take` misses nothing.
+      // A page that ends early has its length as `take`: a client that adds `skip` and `take` misses nothing.
       const taken = logs.length < rows.length ? logs.length : take;
       return { status: 200, data, pagination: { skip, take: taken, total, hasMore } };
     },
@@ -187,17 +187,14 @@ const resourceOf = async (
   return { streams: [...new Set(streams)], parts: [partOf(shown)], shown, owners: owners.length };
 };
 
-/** The last day that a timestamp can express has no day after it. */
+/** The last day of a timestamp has no day after it. */
 const beforeOf = (endMs: number): string =>
   endMs > Date.parse('9999-12-31T23:59:59.999Z') ? NEVER : isoTimestamp(endMs);
 
-/** Rows that become entries together. All their changes are in memory at once, even if the page is cut. */
+/** Become entries together: all their changes are in memory at once, even if the page is cut. */
 const ROWS_AT_ONCE = { first: 16, most: 128 };
 
-/**
- * Entries with the changes of each event: of all rows, or of the first ones that fit into `PAGE_BYTES_MAX`.
- * @throws UnheardError
- */
+/** Shows all rows, or the first ones that fit into `PAGE_BYTES_MAX`. @throws UnheardError */
 export const entriesOf = async (
   reads: AuditReads,
   history: StreamHistory,

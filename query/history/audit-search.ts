@@ -11,7 +11,7 @@ export interface AuditFilters {
   readonly advertiserId?: number | undefined;
   readonly campaign?: { readonly id: string; readonly shown: string } | undefined;
   readonly resourceTypes?: readonly AuditedResource[] | undefined;
-  /** Streams and parts that follow from the id, and the id as requests contain it. */
+  /** Streams and parts derived from the id, and the id as sent. */
   readonly resource?:
     | {
         readonly streams: readonly string[];
@@ -26,21 +26,17 @@ export interface AuditFilters {
   readonly outcome?: AuditOutcome | undefined;
 }
 
-/** Maximum length of a list of entries: the newest. A client finds older ones with `endDate`. */
+/** The newest. A client finds older ones with `endDate`. */
 export const LISTED_MAX = 10_000;
 
-/**
- * Maximum number of rows that a search reads in each of the two tables, and in each index. The answer says how far
- * back it reached.
- */
+/** In each of the two tables and each index. The answer says how far back it reached. */
 export const SCANNED_MAX = 20_000;
 
-/** The alternative values of a filter, as one parameter. */
 interface Values {
   readonly name: string;
   readonly sqlType: 'text' | 'int';
   readonly array: Buffer;
-  /** The row limit is divided by this number. */
+  /** Divides the row limit. */
   readonly share: number;
 }
 
@@ -50,9 +46,9 @@ interface Filter {
   readonly attempts: Side | undefined;
 }
 
-/** A filter in one of the tables. Undefined: no row of the table can match. */
+/** Undefined: no row of the table can match. */
 interface Side {
-  /** Columns with an index `(customer_id, <column>, occurred_at, <tie>)`, each with its values. Empty: no index. */
+  /** Each with an index `(customer_id, <column>, occurred_at, <tie>)`. Empty: no index. */
   readonly indexed: readonly IndexColumn[];
   readonly condition: string;
   readonly values: readonly Values[];
@@ -158,7 +154,7 @@ const eventsOf: Readonly<Record<AuditOutcome, Side | undefined>> = {
   denied: undefined,
 };
 
-/** Sorted by estimated selectivity, best first: the first filter's index finds the rows. */
+/** The best estimated selectivity first: its index finds the rows. */
 const filtersOf = (asked: AuditFilters): readonly Filter[] => [
   ...(asked.resource === undefined ? [] : [resourceFilter(asked.resource)]),
   ...(asked.campaign === undefined ? [] : [campaignFilter(asked.campaign)]),
@@ -187,8 +183,8 @@ const tables: Readonly<Record<'events' | 'attempts', Table>> = {
 };
 
 /**
- * The rows that one index finds, newest first, limited for each value. The column is compared and sorted as if by a
- * range of values. So only this index has the order, and the planner chooses it for any table statistics.
+ * Newest first, limited for each value. Compared and sorted as if by a range of values: only this index has
+ * the order, so the planner chooses it for any statistics.
  */
 const armOf = (
   { table, column, values }: IndexColumn,
@@ -224,7 +220,7 @@ const wholeTable = ({ name, tie, prefix }: Table, rowsMax: number, given: Parame
   );
 };
 
-/** `found`: the rows that the search reads; `fitting`: those that match all filters. */
+/** `found`: rows that are read; `fitting`: those that match all filters. */
 const searchOf = (
   table: Table,
   sides: readonly (Side | undefined)[],
@@ -259,12 +255,9 @@ const searchOf = (
 };
 
 /**
- * The search for a page of entries, as common table expressions: `listed`, the newest matching rows plus one, and of
- * them `page`; `searched_from`, the time before which no row was read; and `listed_from`, the time before which no
- * row is listed, if more match. Indexes find every row in the order of the answer, at most `SCANNED_MAX` in each
- * table.
- *
- * Its parameters are names, with their values in `given`. The same name always has the same text.
+ * As common table expressions: `listed`, the newest matching rows plus one; of them `page`; `searched_from`
+ * and `listed_from`, before which none was read or is listed. Indexes find every row in order, at most
+ * `SCANNED_MAX` a table. Parameters are names, with values in `given`; one name always has one text.
  */
 export const auditSearch = (
   customerId: number,

@@ -7,9 +7,8 @@ export interface TreeInput {
   readonly rows: readonly CausedRow[];
   readonly entries: readonly AuditLog[];
   readonly jobs: readonly JobHistory[];
-  /** The causing command of each command, where known. */
   readonly causes: ReadonlyMap<string, string>;
-  /** True if a worker's command is a separate job, not a step of a job that its stream describes. */
+  /** False for a step of a job that the stream describes. */
   readonly isJob: (row: EventRow) => boolean;
   readonly hasFailed: (row: EventRow) => boolean;
 }
@@ -23,8 +22,8 @@ const byFirstCommand = (
 };
 
 /**
- * @param ledBy of the row that found the job. If that request joined the job later, it is the cause, not the request
- * that began the job.
+ * A request that joined the job later is the cause for its rows.
+ * @param ledBy of the row that found the job
  */
 const causeOf = ({ begunBy, joinedBy }: JobHistory, ledBy: string | null): string | null =>
   ledBy !== null && joinedBy.includes(ledBy) ? ledBy : (begunBy ?? null);
@@ -34,7 +33,7 @@ type Draft<Node> = Omit<Node, 'events' | 'followedBy'> & {
   followedBy: CauseNode[];
 };
 
-/** Builds the tree by the ids of events. A node whose cause is on no row is at the top and names the cause. */
+/** By the ids of events. A node whose cause is on no row is at the top and names the cause. */
 export const causeTree = ({
   rows,
   entries,

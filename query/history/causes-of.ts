@@ -9,9 +9,8 @@ export interface Effect {
 }
 
 /**
- * The causing command of each of the service's own commands. The event or the command's id names it, or else the
- * order of the log decides: the last event of the same request on a stream whose changes trigger work, or the last
- * requested event on the same stream. Timestamps decide nothing.
+ * Named by the event or the command's id, else by the order of the log: the request's last event on a stream
+ * that triggers work, or the last requested event on the same stream. Timestamps decide nothing.
  * @param earlier all events of the request, in the order of the log
  */
 export const causesOf = (

@@ -37,11 +37,11 @@ const ORIGINS: Readonly<Record<string, ActorOrigin>> = {
   operator: 'OPERATOR',
 };
 
-/** @returns the API key's id; undefined if the actor is not an API key */
+/** Undefined if the actor is not an API key. */
 export const keyOfActor = (actor: string): string | undefined =>
   actor.startsWith('api-key:') ? actor.slice('api-key:'.length) : undefined;
 
-/** The actor as the API shows it. @param userId the owner of the actor's API key */
+/** @param userId the owner of the actor's API key */
 export const whoOf = (
   actor: string,
   userId: string | null | undefined,

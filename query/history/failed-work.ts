@@ -1,4 +1,2 @@
-/**
- * Types of events that record a failure of the service's own work on a request. The audit log lists them as failed.
- */
+/** The service's own work on a request. The audit log lists these events as failed. */
 export const failedWork: ReadonlySet<string> = new Set(['SyndicationFailed', 'CatalogFeedFailed']);

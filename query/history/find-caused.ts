@@ -5,7 +5,7 @@ import type { ResourceReads } from '../resources/resource-reads.ts';
 import { attemptColumns, eventColumns, type AttemptRow, type CausedRow } from './audit-entries.ts';
 import type { CauseInLog } from '../resources/audited-kind.ts';
 
-/** Maximum number of refusals shown for one request id. More exist if a client reuses the id. */
+/** For one request id, which a client may reuse. */
 export const REFUSED_MAX = 100;
 
 export interface CausedPage {
@@ -16,9 +16,8 @@ export interface CausedPage {
 }
 
 /**
- * The events of a request after a position of the log, consistent with the account's writes. The column is compared
- * as a range for the same reason as in `auditSearch`.
- * @param after position; undefined: from the beginning
+ * Compares by range, as `auditSearch`.
+ * @param after undefined: from the beginning
  * @throws ReadModelBehindError
  */
 export const findCaused = async (
@@ -64,11 +63,11 @@ export const findCaused = async (
 };
 
 export interface EarlierEvent extends CauseInLog {
-  /** False if the service did it by itself, because of another event. */
+  /** False if the service did it because of another event. */
   readonly isRequested: boolean;
 }
 
-/** Maximum number of events read before a page: the first ones of the request, and the last ones before the page. */
+/** Events before a page: the request's first ones, and the last ones before the page. */
 const EARLIER_MAX = { first: 100, last: 1_000 };
 
 export const findEarlier = async (

@@ -5,48 +5,38 @@ import type { Fold, FoldResult, Until } from './fold.ts';
 import { createStateCache, identityOf } from './state-cache.ts';
 
 /**
- * Folds streams up to any of their events. Events never change, so a state in the middle of a stream stays valid.
- * Some states are cached in memory, and the next fold of the stream begins at the nearest one.
- *
- * But the log itself may have been replaced: restored to an earlier time, or copied. So a cached state is used only
- * if the log still has the state's last event at its place, with the same id, position and recording time. Ids alone
- * do not suffice, because a worker that repeats a command creates the same ids again.
+ * Caches some states in the middle of streams: events never change. But the log may have been replaced. So a
+ * state is used only if its last event is still in place, with the same id, position and recording time: a
+ * worker that repeats a command creates the same ids again.
  */
 export interface FoldCache {
-  /**
-   * Folds a stream up to `until`, or to its end if it is shorter.
-   * @param isUnheard called between events; default: never
-   * @throws UnheardError when `isUnheard` returns true; the states cached by then stay
-   */
+  /** Up to `until`, or the end. @throws UnheardError when `isUnheard` returns true (default: never) */
   fold<State>(
     fold: Fold<State>,
     stream: string,
     until: Until,
     isUnheard?: () => boolean,
   ): Promise<FoldResult<State>>;
-  /**
-   * Reads in progress cache nothing from here on. Call it for every new connection to the log: the new connection may
-   * be to another log than the reads began with.
-   */
+  /** Reads in progress cache nothing from here on: a new connection may be to another log. */
   interrupt(): void;
 }
 
 const never = (): boolean => false;
 
-/** The first of many concurrent folds of a long stream reads it; the others wait for its cached states. */
+/** The first of concurrent folds of a long stream reads it; the others wait for its states. */
 const FIRST_READ = {
   waitMsMax: 2_500,
   waitingMax: 1_000,
   tooBusy: (stream: string) => new EventStoreUnavailableError(`too many reads wait for ${stream}`),
 };
 
-/** @param bytesMax memory of all cached states */
+/** @param bytesMax of all states */
 export const createFoldCache = (store: Pick<EventStore, 'readStream'>, bytesMax: number): FoldCache => {
   const cache = createStateCache(bytesMax);
   const oneAtATime = createOneAtATime(FIRST_READ);
   let interruptions = 0;
 
-  /** Undefined if the log is not the one of the cached states, which are then deleted. */
+  /** Undefined for another log than that of the cached states, which are then deleted. */
   const tryRead = async <State>(
     fold: Fold<State>,
     key: string,
@@ -63,7 +53,7 @@ export const createFoldCache = (store: Pick<EventStore, 'readStream'>, bytesMax:
     const begun = interruptions;
     const limit = limitOf(until, folded, next);
     if (limit === 0 && isKnown) return folded;
-    // Also reads the last event of the cached state, to verify it.
+    // Also the last event of the cached state, to verify it.
     for await (const event of store.readStream(stream, {
       from: isKnown ? 0 : folded.revision - 1,
       ...(limit === undefined ? {} : { limit: limit + (isKnown ? 0 : 1) }),
@@ -80,7 +70,7 @@ export const createFoldCache = (store: Pick<EventStore, 'readStream'>, bytesMax:
       folded = { state: fold.evolve(folded.state, event), revision: event.revision + 1, at };
       if (begun === interruptions) cache.keep(key, fold, folded, event);
     }
-    // The instant is after the next cached state's events in this log, but was before them in the log of that state.
+    // In this log the instant is after the next cached state's events; in that state's log it was before.
     const isContradicted = 'instant' in until && next !== undefined && folded.revision >= next.revision;
     if (isKnown && !isContradicted) return folded;
     cache.forget(key);

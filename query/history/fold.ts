@@ -2,9 +2,9 @@ import type { RecordedEvent } from '../../shared/event-store/event-store.ts';
 
 export interface FoldResult<State> {
   readonly state: State;
-  /** Number of folded events; 0 before the first. */
+  /** 0 before the first event. */
   readonly revision: number;
-  /** The latest `occurredAt` of the folded events; empty before the first. */
+  /** The latest `occurredAt`; empty before the first event. */
   readonly at: string;
 }
 
@@ -15,7 +15,7 @@ export interface Fold<State> {
   readonly evolve: (state: State, event: RecordedEvent) => State;
   /** Approximate memory of a state, in bytes. */
   readonly bytesOf: (state: State) => number;
-  /** Events between two stored states: a longer distance needs less memory and more reads. */
+  /** Distance of stored states: a longer one needs less memory and more reads. */
   readonly every: number;
 }
 

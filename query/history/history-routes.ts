@@ -12,7 +12,6 @@ import type { EventFacts } from './stream-history.ts';
 
 const TAKE_MAX = 200;
 
-/** History, difference and explanation of every kind with a path in the API. */
 export const historyRoutes = (reads: HistoryReads, kinds: readonly AuditedKind[]): readonly Route[] =>
   kinds.flatMap((kind) =>
     kind.place === undefined

@@ -2,10 +2,7 @@ import { textArray } from '../../shared/postgres/binary-array.ts';
 import type { ResourceReads } from '../resources/resource-reads.ts';
 import { keyOfActor, type KeyUsers } from './event-resource.ts';
 
-/**
- * The owners of the API keys among the actors. Live keys have rows from the start. Ended keys may have been purged,
- * but the audit log has stored their owners long before.
- */
+/** Rows of ended keys may be purged, but by then the audit log has stored their owners. */
 export const findKeyUsers = async (
   { database }: Pick<ResourceReads, 'database'>,
   customerId: number,

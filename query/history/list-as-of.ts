@@ -31,16 +31,13 @@ interface ListAsOfReads extends HistoryReads, ResourceReads {
   readonly clock: Clock;
 }
 
-/** Maximum number of resources folded for one answer. Read models keep no past states. */
+/** For one answer. Read models keep no past states. */
 const FOLDED_MAX = 500;
-/** Maximum number of a campaign's events that are searched for its resources. */
+/** A campaign's events, searched for its resources. */
 const SCANNED_MAX = 20_000;
 const COUNT_ALL = Number.MAX_SAFE_INTEGER;
 
-/**
- * Adds the parameter `asOf` to lists: their items at a time in the past.
- * @throws Error if a kind declares a list that no route implements
- */
+/** Adds the parameter `asOf` to lists. @throws Error if no route implements a declared list */
 export const withListAsOf = (
   reads: ListAsOfReads,
   kinds: readonly AuditedKind[],
@@ -60,7 +57,7 @@ export const withListAsOf = (
 
 const NOW = '9999-12-31T23:59:59.999Z';
 
-/** Present and past lists, folded from events alone: for a process without read models. */
+/** Folded from events alone: for a process without read models. */
 export const pastLists = (reads: ListAsOfReads, kinds: readonly AuditedKind[]): readonly Route[] =>
   pastsOf(reads, kinds).map(({ declared, past }) => {
     const list = route({
@@ -164,7 +161,7 @@ const listAsOf = async (
   return { status: 200, data: items, pagination };
 };
 
-/** All its resources share one stream, so one fold suffices for any number. */
+/** One stream for all, so one fold suffices for any number. */
 const sharedListAsOf = async (
   reads: HistoryReads,
   { kind, list }: { readonly kind: AuditedKind; readonly list: SharedListRead },
@@ -180,7 +177,7 @@ const sharedListAsOf = async (
   return { status: 200, data, pagination: { skip, take, total, hasMore: skip + data.length < total } };
 };
 
-/** @throws ApiError NOT_FOUND if the list's owner did not exist then */
+/** @throws ApiError NOT_FOUND if the owner did not exist then */
 const expectOwner = async (
   { historyFor }: ListAsOfReads,
   { owner }: ListOfKind,
@@ -238,7 +235,7 @@ const tooMany = ({ list: { narrower = '' } }: ListOfKind, what: string, limit: n
 interface Bounds {
   readonly skip: number;
   readonly take: number;
-  /** If there are more, they are not counted and none is read. Default: no limit. */
+  /** More are not counted, and none is read. Default: no limit. */
   readonly countMax?: number;
 }
 
@@ -289,7 +286,7 @@ interface StreamPage {
   readonly isLong: boolean;
 }
 
-/** The streams that existed by then, newest first, and their total. */
+/** Newest first, and their total. */
 const streamsBegunBy = async (
   { database, progress }: ResourceReads,
   of: ListOfKind,

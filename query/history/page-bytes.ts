@@ -1,6 +1,5 @@
 /**
- * Maximum bytes of a page's JSON: one event may contain a megabyte before and after a change. A page ends before the
- * entry that would exceed it, but always has one entry, so that a client reaches the end.
+ * An event may change a megabyte. A page ends before this limit, but has one entry, so that clients advance.
  */
 export const PAGE_BYTES_MAX = 2 * 1024 * 1024;
 

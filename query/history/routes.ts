@@ -25,19 +25,18 @@ import type { KeyRing } from '../../shared/secrets/key-ring.ts';
 export interface HistoryParts extends ResourceReads {
   readonly store: EventStore;
   readonly kinds: readonly AuditedKind[];
-  /** That cursors are sealed with. */
+  /** Cursors are sealed with these. */
   readonly keys: () => Promise<KeyRing>;
-  /** Told what is to be interrupted when the store behind the service may be another one. */
+  /** Interrupt it when the store behind the service may be another one. */
   readonly onFoldCache: (kept: FoldCache) => void;
 }
 
-/** Memory that states of the past may take. */
+/** Memory for past states. */
 const KEPT_BYTES_MAX = 32 * 1024 * 1024;
 
-/** Streams that are read at once: sixteen are one statement (`read-log.ts`). */
+/** Sixteen streams are one statement (`read-log.ts`). */
 const AT_ONCE = { each: 16, together: 32 };
 
-/** The routes, whose reads can answer how things were, and those that tell what happened to them. */
 export const withHistory = (parts: HistoryParts, routes: readonly Route[]): readonly Route[] => {
   const { kinds } = parts;
   const reads = historyReads(parts);
@@ -47,7 +46,7 @@ export const withHistory = (parts: HistoryParts, routes: readonly Route[]): read
   ]);
 };
 
-/** The same routes without read models, for a process that is not the service: states, past states and history. */
+/** For a process that is not the service: states, past states and history, without read models. */
 export const historyAlone = (parts: HistoryParts): readonly Route[] => {
   const { kinds } = parts;
   const reads = historyReads(parts);
@@ -88,7 +87,7 @@ const tellingRoutes = (parts: HistoryParts, reads: HistoryReads): readonly Route
   return [...historyRoutes(reads, kinds), auditLogRoute(audit), requestRoute(audit)];
 };
 
-/** How the audit log comes from its rows to what they are about. */
+/** From rows to resources. */
 const auditReads = (
   kinds: readonly AuditedKind[],
 ): Pick<AuditReads, 'kinds' | 'kindOf' | 'namesakeOf' | 'failures' | 'campaignIdOf' | 'partOf'> => {
@@ -101,7 +100,7 @@ const auditReads = (
       const own = byType.get(resourceType);
       return own?.category === categoryOf(stream) ? own : undefined;
     },
-    // Conversions are called by the source that they came from: their own events are large, and not read for this.
+    // Named after the source: conversion events are large, and not read for this.
     namesakeOf: ({ stream }) => {
       const place = sourceOfStream(stream);
       if (place === undefined || kind === undefined) return undefined;

@@ -6,11 +6,11 @@ export interface CachedState extends FoldResult<unknown> {
   readonly event: string;
 }
 
-/** Identifies an event of one log. */
+/** In one log. */
 export const identityOf = ({ id, position, recordedAt }: RecordedEvent): string =>
   `${id} ${position} ${recordedAt}`;
 
-/** A cache of streams' states, by keys that name the stream and the fold. */
+/** Keys name the stream and the fold. */
 export interface StateCache {
   /** Ascending by revision, and so by time. */
   of(key: string): readonly CachedState[];
@@ -28,10 +28,10 @@ interface Entry {
 }
 
 const ENTRY_BYTES = 200;
-/** A stream gets at most this fraction of the cache: of a longer stream every second state is deleted. */
+/** A stream gets at most this fraction: of a longer stream every second state is deleted. */
 const SHARE = 8;
 
-/** @param bytesMax total memory; evicts the least recently used keys */
+/** @param bytesMax in total; evicts the least recently used keys */
 export const createStateCache = (bytesMax: number): StateCache => {
   const known = new LRUCache<string, Entry>({
     maxSize: bytesMax,

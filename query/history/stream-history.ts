@@ -12,32 +12,32 @@ import type { FoldCache } from './fold-cache.ts';
 import type { Fold, FoldResult, Until } from './fold.ts';
 import { jsonBytes, PAGE_BYTES_MAX } from './page-bytes.ts';
 
-/** An event without its data, which the states contain. */
+/** The states contain the data. */
 export type EventFacts = Omit<RecordedEvent, 'data'>;
 
 export interface RecordedChange {
   readonly event: EventFacts;
   readonly changes: readonly Change[];
-  /** The name after the event; before it, if the event deleted the resource. */
+  /** Before the event, if it deleted the resource. */
   readonly name: string | undefined;
   readonly id: string | undefined;
 }
 
 export interface HistoryPage {
   readonly events: readonly RecordedChange[];
-  /** The last searched revision; undefined at the end of the stream. */
+  /** Undefined at the end of the stream. */
   readonly next: number | undefined;
 }
 
 export type ExplainedMembers = Explanation<EventFacts>;
 
-/** The past of resources, folded from their streams. All methods throw UnheardError when the client is gone. */
+/** All methods throw UnheardError when the client is gone. */
 export interface StreamHistory {
   stateAt(kind: AuditedKind, stream: string, until: Until): Promise<FoldResult<unknown>>;
   explain(kind: AuditedKind, found: FoundStream, until: Until): Promise<FoldResult<ExplainedMembers>>;
-  /** The changes after a revision, oldest first: `take` events, or those that fit into `PAGE_BYTES_MAX`. */
+  /** Oldest first: `take` events, or those that fit into `PAGE_BYTES_MAX`. */
   page(kind: AuditedKind, found: FoundStream, after: number, take: number): Promise<HistoryPage>;
-  /** At most `limit` events after a revision, and the state after the last of them. */
+  /** At most `limit` events, and the state after the last. */
   eventsBehind(
     kind: AuditedKind,
     stream: string,
@@ -56,9 +56,9 @@ const STATE_EVERY = 16;
 /** Explanations are large, and mostly requested for the last state. */
 const EXPLANATION_EVERY = 256;
 const EXPLAINED_MEMBER_BYTES = 150;
-/** Maximum number of events that one page searches in a shared stream. */
+/** In a shared stream, for one page. */
 const SCANNED_MAX = 2_000;
-/** Two revisions within this distance are reached by reading the events between them. */
+/** Reached by reading the events in between. */
 const NEAR = 2 * STATE_EVERY;
 
 const never = (): boolean => false;

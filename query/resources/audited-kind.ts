@@ -11,51 +11,46 @@ import type { JobHistory } from './job-history.ts';
 
 export interface FoundStream {
   readonly stream: string;
-  /** The part of a shared stream; absent if the resource has its own stream. */
+  /** Absent if the resource has its own stream. */
   readonly part?: string;
 }
 
 export type RequestParams = Readonly<Record<string, unknown>>;
 
 export interface Place {
-  /** Path of one resource, in OpenAPI form; its history, difference and explanation are below it. */
+  /** In OpenAPI form; history, difference and explanation are below it. */
   readonly path: string;
   readonly params: z.ZodObject;
   readonly query?: z.ZodObject;
   readonly tag: string;
   readonly access?: Scope;
-  /**
-   * @returns the stream of the path's resource; undefined if no resource has the id
-   * @throws ApiError VALIDATION_ERROR if several have it
-   */
+  /** @returns undefined if no resource has the id @throws ApiError VALIDATION_ERROR if several have it */
   readonly find: (
     customerId: number,
     asked: RequestParams,
   ) => FoundStream | undefined | Promise<FoundStream | undefined>;
-  /** False if the path names another owner than the resource's. */
+  /** False for a path with another owner. */
   readonly isAt: (state: unknown, asked: RequestParams, part: string | undefined) => boolean;
 }
 
 export interface Moment {
   readonly customerId: number;
-  /** ISO 8601, UTC, milliseconds. */
   readonly at: string;
   readonly statesOf: (kind: AuditedKind, streams: readonly string[]) => Promise<readonly unknown[]>;
 }
 
 export interface Detail {
   readonly route: RouteDeclaration;
-  /** The answer of the read; undefined for a 404. */
   readonly shown: (state: unknown, asked: RequestParams, then: Moment) => unknown;
 }
 
 export interface ListOwner {
   readonly resourceType: 'ADVERTISER' | 'CAMPAIGN';
-  /** Path or query parameter; a query parameter may be absent. */
+  /** In the path or query; a query parameter may be absent. */
   readonly parameter: string;
-  /** The owner's id in read models; undefined if the text is not such an id. Default: the parsed parameter. */
+  /** Undefined if the text is not an owner's id. Default: the parsed parameter. */
   readonly idOf?: (asked: unknown) => string | undefined;
-  /** The list is 404 if the owner does not exist. */
+  /** Otherwise the list is 404. */
   readonly mustBeThere: boolean;
 }
 
@@ -66,18 +61,17 @@ interface ListedPage {
   readonly total: number;
 }
 
-/** A list that supports `asOf`, of resources with their own streams. */
 export interface ListRead<Live = unknown> {
   readonly route: RouteDeclaration;
   /** Absent, or its parameter absent: the list is the account's. */
   readonly owner?: ListOwner;
-  /** With this parameter value the list leaves nothing out and is in order of creation. Default: it never is. */
+  /** Leaves nothing out and is in order of creation. Default: never. */
   readonly whole?: { readonly parameter: string; readonly value: string };
-  /** A hint for clients with too many resources: how to narrow the list. */
+  /** How to narrow a list of too many resources. */
   readonly narrower?: string;
-  /** Days for which the list's past is known, if it shows more than events contain. Default: all the past. */
+  /** Past known, if the list shows more than events contain. Default: all. */
   readonly keptDays?: number;
-  /** The items of a page. @throws ReadModelBehindError if it needs more than the streams */
+  /** @throws ReadModelBehindError if it needs more than the streams */
   readonly shown: (
     page: readonly Live[],
     customerId: number,
@@ -87,7 +81,7 @@ export interface ListRead<Live = unknown> {
   readonly order: (one: Live, other: Live) => number;
   /** `data` of the answer. Default: the items, with a pagination. */
   readonly data?: (page: ListedPage) => unknown;
-  /** For a list with cursors: `data` of all listed resources, in order. */
+  /** For a list with cursors: all listed resources, in order. */
   readonly dataAtCursor?: (
     kept: readonly Live[],
     asked: RequestParams,
@@ -96,7 +90,6 @@ export interface ListRead<Live = unknown> {
   ) => Promise<unknown>;
 }
 
-/** A list that supports `asOf`, of resources that share one stream. */
 export interface SharedListRead<Live = unknown> {
   readonly route: RouteDeclaration;
   /** @throws ApiError NOT_FOUND if there is no such list */
@@ -114,17 +107,15 @@ export interface CauseInLog {
   readonly causationId: string;
 }
 
-/** How the service's own commands on a kind of resource follow from earlier events. */
 export interface Causes {
-  /** The jobs that a stream's events describe. @param latest the state after the last of them */
+  /** @param latest the state after the last event */
   readonly jobsAmong?: (events: readonly RecordedEvent[], latest: unknown) => readonly JobHistory[];
-  /** Streams of other resources whose changes trigger work on this one. */
+  /** Their changes trigger work on this resource. */
   readonly followed?: (state: unknown) => readonly string[];
-  /** True if the id of the effect's command derives from that event. */
+  /** The id of the effect's command derives from that event. */
   readonly isCause?: (cause: CauseInLog, effect: CauseInLog) => boolean;
 }
 
-/** Everything that history and the audit log need to know about a kind of resource. */
 export interface AuditedKind {
   readonly category: string;
   readonly resourceType: AuditedResource;
@@ -135,24 +126,21 @@ export interface AuditedKind {
   readonly evolve: (state: unknown, event: StorableEvent) => unknown;
   /** Memory of a state in bytes, if states share parts. Default: by its JSON. */
   readonly bytesOf?: (state: unknown) => number;
-  /**
-   * The value that is compared and explained: the API's resource, perhaps with more members. Undefined: it does not
-   * exist. Never contains a secret or personal data.
-   */
+  /** The API's resource, perhaps with more members. Undefined: none. Never a secret or personal data. */
   readonly audited: (state: unknown, part: string | undefined) => unknown;
   readonly idOf: (state: unknown, part: string | undefined) => string | undefined;
   readonly nameOf: (state: unknown, part: string | undefined) => string | undefined;
-  /** The streams that a resource with the shown id may have; `advertiserId` if the request names one. */
+  /** `advertiserId` if the request names one. */
   readonly streamsOf: (
     customerId: number,
     shown: string,
     advertiserId: number | undefined,
   ) => readonly string[];
-  /** The table that finds resources by buyer keys; absent for kinds with ids of the account. */
+  /** Finds resources by buyer keys; absent for kinds with ids of the account. */
   readonly keyedIn?: ResourceTable;
   readonly place?: Place;
   readonly details: readonly Detail[];
-  /** The state as `audited` and `lists` take it; undefined before the first event. */
+  /** As `audited` and `lists` take it; undefined before the first event. */
   readonly live: (state: unknown) => unknown;
   readonly lists: readonly ListRead[];
   readonly sharedLists: readonly SharedListRead[];
@@ -188,7 +176,7 @@ export interface KindDefinition<State, Live extends State, Event extends Storabl
   };
 }
 
-/** Erases the types of a kind's states. Callers must fold only streams of its category with it. */
+/** Erases the types of states: fold only streams of the category with it. */
 export const auditedKind = <State, Live extends State, Event extends StorableEvent>({
   evolve,
   live,

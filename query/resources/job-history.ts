@@ -2,9 +2,9 @@ import type { CallFacts, JobFacts } from '../../domain/history/cause-resource.ts
 
 export interface JobHistory {
   readonly id: string;
-  /** The first command; undefined if it is before the events that were read. */
+  /** Undefined if it is before the events that were read. */
   readonly begunBy: string | undefined;
-  /** Commands of other requests whose changes the job included after its beginning. */
+  /** Commands of requests whose changes the job included later. */
   readonly joinedBy: readonly string[];
   readonly steps: readonly string[];
   readonly facts: JobFacts;

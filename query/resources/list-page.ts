@@ -15,15 +15,15 @@ import {
 import { consistentRead } from '../../shared/follow-log/consistent-read.ts';
 import type { ResourceReads } from './resource-reads.ts';
 
-/** A list of an account's or advertiser's rows, sorted by time and id, both descending. */
+/** By time and id, both descending. */
 export interface List {
   readonly readModel: string;
   /** Has the columns `customer_id`, `id`, `body` and those of filters and order. */
   readonly table: string;
   readonly at: 'created_at' | 'updated_at';
-  /** Table with the projection's counts, in columns with the rows' names. Absent: the rows are counted. */
+  /** The projection's counts, in columns with the rows' names. Absent: the rows are counted. */
   readonly counts?: string;
-  /** SQL condition on listed rows, which their indexes have, too. Default: all rows are listed. */
+  /** SQL condition on listed rows, which their indexes have, too. Default: all rows. */
   readonly listed?: string;
   readonly body?: string;
   /** Finds a page's ids if the counts support all filters. Default: `pageKeys`. */
@@ -32,7 +32,7 @@ export interface List {
 
 type Where = (query: Knex.QueryBuilder) => Knex.QueryBuilder;
 
-/** Each set of filters is a separate statement, so that each uses its index. */
+/** Each set of filters is a separate statement, with its own index. */
 export interface Filter {
   /** Names the parameter, and the filter in the statement's name. */
   readonly name: string;
@@ -42,7 +42,7 @@ export interface Filter {
   readonly counts?: Where;
 }
 
-/** Rows with this value in a column that the counts have, too. Undefined: no filter. */
+/** In a column that the counts have, too. Undefined: no filter. */
 export const equal = (column: string, value: Filter['value']): readonly Filter[] => {
   if (value === undefined) return [];
   const where: Where = (query) => query.where(column, column);
@@ -52,7 +52,7 @@ export const equal = (column: string, value: Filter['value']): readonly Filter[]
 export const uncounted = (filters: readonly Filter[]): readonly Filter[] =>
   filters.map(({ counts: _none, ...filter }) => filter);
 
-/** Rows with this text in a column, case-insensitive. Scans all rows of the list. */
+/** Case-insensitive. Scans all rows of the list. */
 export const contains = (column: string, value: string | undefined): readonly Filter[] => {
   if (value === undefined) return [];
   const rows: Where = (query) =>
@@ -61,15 +61,13 @@ export const contains = (column: string, value: string | undefined): readonly Fi
 };
 
 /**
- * Upper bound of `take`. Without it the planner estimates a generic plan by the length of the list, finds it more
- * expensive than a custom plan, and plans every time, which takes longer than the query.
+ * Without it the planner finds a generic plan expensive, and plans every time, longer than the query takes.
  */
 const TAKE_MAX = 1_000;
 
 /**
- * SQL of the ids of one page, counted from the nearer end of the list: one of the two scans has the limit 0 and does
- * nothing. So the last page costs as much as the first, and a page in the middle half an index scan.
- * @param isWanted SQL of a boolean: false if the page is found in another way
+ * Counted from the nearer end; the other scan has the limit 0. The last page costs as much as the first.
+ * @param isWanted SQL; false if the page is found in another way
  */
 export const pageKeys = (rows: Knex.QueryBuilder, at: List['at'], isWanted = 'true'): Knex.Raw => {
   const [take, skip, total] = [':take::bigint', ':skip::bigint', 'counted.total::bigint'];
@@ -160,8 +158,8 @@ export interface Page {
 }
 
 /**
- * One page of a list, consistent with the account's writes. Finds the page in an index alone and reads only its
- * bodies. Totals come from the counts; rows are counted only for filters that the counts do not support.
+ * Finds the page in an index and reads only its bodies. Counts rows only for filters that the counts do not
+ * support.
  * @throws ReadModelBehindError
  */
 export const listPage = async (

@@ -17,8 +17,7 @@ export interface ResourcePage<State> {
 }
 
 /**
- * One page of an advertiser's active resources, newest first; undefined if the advertiser does not exist. Counts the
- * rows: a sync limits them to a few hundred.
+ * Newest first. Counts rows: a sync limits them to a few hundred. Undefined without such an advertiser.
  * @throws ReadModelBehindError
  */
 export const listResources = async <State>(
@@ -39,7 +38,7 @@ export const listResources = async <State>(
   return known ? { items: JSON.parse(items) as readonly State[], total } : undefined;
 };
 
-/** A route for such a list. @param find returns undefined if the advertiser does not exist */
+/** @param find returns undefined if the advertiser does not exist */
 export const listResourcesRoute = <Query extends PagingQuery>(
   declared: RouteDeclaration<z.ZodType<{ readonly id: number }>, z.ZodType<Query>>,
   data: z.ZodType,

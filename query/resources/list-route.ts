@@ -10,7 +10,6 @@ interface ItemsPage {
   readonly total: number;
 }
 
-/** A route for an account's list with offset paging. */
 export const listRoute = <Query extends PagingQuery>(
   declared: RouteDeclaration<z.ZodType, z.ZodType<Query>>,
   item: z.ZodType,

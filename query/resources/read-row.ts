@@ -9,7 +9,7 @@ import { freshnessColumns, freshnessSql, type Freshness } from '../../shared/fol
 import { ReadModelBehindError, readUntilFresh } from '../../shared/follow-log/consistent-read.ts';
 import type { ResourceReads } from './resource-reads.ts';
 
-/** A table with one row for each stream, with the columns `customer_id`, `id` and `body`. */
+/** Has the columns `customer_id`, `id` and `body`. */
 export interface RowSource<
   State,
   Event extends StorableEvent,
@@ -18,7 +18,6 @@ export interface RowSource<
 > extends Fold<State, Event> {
   readonly readModel: string;
   readonly table: string;
-  /** The state before the first event. */
   readonly initialState: None;
   readonly stream: (customerId: number, id: Id) => string;
 }
@@ -37,14 +36,13 @@ interface RowKey<Id> {
 interface FoundRow extends Freshness {
   /** Null if there is no row. */
   readonly body: string | null;
-  /** The stream is parked: the row is missing or outdated. */
+  /** The stream is parked. */
   readonly parked: boolean;
 }
 
 /**
- * Reads a row by id, consistent with the account's writes. Concurrent reads share a round trip. Folds the stream if
- * the read model is behind, or the stream is parked.
- * @param idType type of the column `id`
+ * Concurrent reads share a round trip. Folds the stream if it is parked or the read model is behind.
+ * @param idType of the column `id`
  * @returns the state as JSON text; undefined if it does not exist
  */
 export const rowReader = <State, Event extends StorableEvent, Id extends number | string, None extends State>(
@@ -71,7 +69,6 @@ export const rowReader = <State, Event extends StorableEvent, Id extends number 
   };
 };
 
-/** The same for UUIDs; returns the state. */
 export const stateReader = <State, Event extends StorableEvent, None extends State>(
   reads: RowReads,
   source: RowSource<State, Event, string, None>,
@@ -83,7 +80,7 @@ export const stateReader = <State, Event extends StorableEvent, None extends Sta
   };
 };
 
-/** One statement for each account: a transaction sees the rows of one account only (docs/design/isolation.md). */
+/** One for each account: a transaction sees the rows of one account only (docs/design/isolation.md). */
 const findRows = async <Id extends number | string>(
   { database }: ResourceReads,
   { readModel, table }: { readonly readModel: string; readonly table: string },

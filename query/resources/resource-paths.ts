@@ -3,12 +3,10 @@ import { pathIntegerId } from '../../shared/http/schemas.ts';
 import { campaignIdOf } from '../../domain/campaigns/resource.ts';
 import { resourceIdOf } from '../../shared/aggregate/ids.ts';
 
-/** Finds the streams of kinds from paths and ids. */
-
 export const buyer = '/api/v2/buyer';
 export const advertiserId = pathIntegerId('advertiser');
 
-/** Finds a resource with a shown id, which has a prefix. */
+/** The id has a prefix. */
 export const byShownId =
   (
     parameter: string,
@@ -20,7 +18,7 @@ export const byShownId =
     return id === undefined ? undefined : { stream: streamOf(customerId, id) };
   };
 
-/** Finds a resource by its advertiser and the buyer's key. */
+/** By advertiser and the buyer's key. */
 export const byKey =
   (parameter: string, category: string, streamOf: (customerId: number, id: string) => string) =>
   (customerId: number, asked: RequestParams): FoundStream => {
@@ -37,7 +35,7 @@ export const streamsByShownId =
     return id === undefined ? [] : [streamOf(customerId, id)];
   };
 
-/** Needs the advertiser: a key is unique within one advertiser only. */
+/** A key is unique within one advertiser only. */
 export const streamsByKey =
   (category: string, ...streams: readonly StreamOf[]): AuditedKind['streamsOf'] =>
   (customerId, shown, owner) => {
@@ -46,14 +44,14 @@ export const streamsByKey =
     return streams.map((streamOf) => streamOf(customerId, id));
   };
 
-/** The owner of lists below `/advertisers/{id}`. */
+/** Below `/advertisers/{id}`. */
 export const listedOfAdvertiser = {
   resourceType: 'ADVERTISER',
   parameter: 'id',
   mustBeThere: true,
 } as const;
 
-/** The owner of lists below `/campaigns/{id}`. */
+/** Below `/campaigns/{id}`. */
 export const listedOfCampaign = {
   resourceType: 'CAMPAIGN',
   parameter: 'id',
@@ -61,7 +59,7 @@ export const listedOfCampaign = {
   mustBeThere: true,
 } as const;
 
-/** Sorts by time, the latest first; at the same time by id. */
+/** At the same time by id. */
 export const lastFirst =
   <Live>(at: (live: Live) => string, idOf: (live: Live) => string | number) =>
   (one: Live, other: Live): number =>
@@ -74,7 +72,7 @@ export const compare = (one: string | number, other: string | number): number =>
 export const ofAdvertiser = (one: { readonly advertiserId: number }, { id }: RequestParams): boolean =>
   one.advertiserId === id;
 
-/** For a list whose items are computed one by one. */
+/** Items are computed one by one. */
 export const each =
   <Live>(shown: (live: Live) => unknown) =>
   (page: readonly Live[]): readonly unknown[] =>

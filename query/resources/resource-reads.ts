@@ -8,7 +8,7 @@ export interface ResourceReads {
   readonly progress: ProjectionProgress;
 }
 
-/** A read model of an advertiser's resources with buyer keys. */
+/** Resources with buyer keys. */
 export interface ResourceTable {
   readonly readModel: string;
   readonly table: string;
@@ -20,15 +20,11 @@ export interface RowFilter {
   readonly sql: (parameter: string) => string;
   readonly value: string | number;
   readonly enough?: number;
-  /** With `enough`: prefers active rows, which reads all matching rows. Default: any rows. */
+  /** With `enough`: prefers active rows, which reads all matching rows. */
   readonly areActiveFirst?: boolean;
 }
 
-/**
- * An account's rows that match the filter, newest first, consistent with its writes. The filter must bound the
- * result.
- * @throws ReadModelBehindError if the read model has not applied the account's writes in time
- */
+/** Newest first. The filter must bound the result. @throws ReadModelBehindError */
 export const findResources = async <State>(
   { database, progress }: ResourceReads,
   { readModel, table, body = 'r.body' }: ResourceTable,
@@ -55,7 +51,7 @@ export const findResources = async <State>(
   return JSON.parse(row.items) as readonly State[];
 };
 
-/** The keys of an advertiser's active resources; a sync limits their number. @throws ReadModelBehindError */
+/** A sync limits their number. @throws ReadModelBehindError */
 export const activeKeys = async (
   reads: ResourceReads,
   { readModel, table }: ResourceTable,
@@ -71,7 +67,7 @@ export const activeKeys = async (
   return items.map(({ key }) => key);
 };
 
-/** At most `most` advertisers that have, or had, a resource with the key. @throws ReadModelBehindError */
+/** Also former owners. @throws ReadModelBehindError */
 export const ownersOfKey = async (
   reads: ResourceReads,
   { readModel, table }: ResourceTable,

@@ -2,21 +2,19 @@ import { ApiError } from '../../shared/http/errors.ts';
 import type { KeyRing } from '../../shared/secrets/key-ring.ts';
 import { createTextSigner } from '../../shared/secrets/signed-text.ts';
 
-/** The place of a session in the list. */
 export interface SessionPlace {
   readonly updatedAt: string;
-  /** UUID. */
   readonly id: string;
 }
 
-/** Cursors of one campaign's list of sessions. A cursor is valid for that list only, with any page size. */
+/** Valid for one campaign's list, with any page size. */
 export interface SessionCursors {
   of(customerId: number, campaignId: string, place: SessionPlace): Promise<string>;
   /** @throws ApiError VALIDATION_ERROR if the cursor belongs to another list or was modified */
   read(customerId: number, campaignId: string, cursor: string): Promise<SessionPlace>;
 }
 
-/** The cursor is `base64url(updatedAt|id)` with a tag over it, the account and the campaign. */
+/** `base64url(updatedAt|id)` with a tag over it, the account and the campaign. */
 export const createSessionCursors = (ask: () => Promise<KeyRing>): SessionCursors => {
   const signer = createTextSigner(ask, 'creative-sessions-cursor');
   const list = (customerId: number, campaignId: string): string => `${customerId}|${campaignId}`;

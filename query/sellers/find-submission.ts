@@ -10,13 +10,11 @@ interface Row {
 }
 
 /**
- * @returns the account of a creative that was submitted to the seller; undefined if it was not, or `customerId` is
- * not the seller's account. A seller's account can see nothing else of other accounts (docs/design/isolation.md).
- *
- * If it finds nothing, it tries again after the read model has reached the current end of the log: another account
- * submitted the creative, so the caller's own last write is no measure.
+ * A seller's account sees nothing else of other accounts (docs/design/isolation.md). Tries again at the log's
+ * end: another account submitted, so the caller's last write is no measure.
  * @param customerId the seller's account
  * @param creativeId UUID
+ * @returns undefined without a submission, or for another account
  * @throws ReadModelBehindError
  */
 export const findSubmission = async (

@@ -1,7 +1,7 @@
 import { sellerDirectoryFold } from '../../domain/sellers/seller-directory.ts';
 import { auditedKind } from '../resources/audited-kind.ts';
 
-/** The directory belongs to no account and has no history in the API; details of creatives show names from it. */
+/** No account's, so without history in the API; details of creatives show its names. */
 export const sellersKind = auditedKind({
   ...sellerDirectoryFold,
   resourceType: 'CREATIVE',

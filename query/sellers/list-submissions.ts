@@ -20,11 +20,10 @@ interface Row {
 }
 
 /**
- * Creatives that were submitted to a seller, sorted by id; undefined if `customerId` is not the seller's account. A
- * seller's account sees nothing else of other accounts (docs/design/isolation.md). Other accounts write submissions, so the
- * read waits until the read model has reached the current end of the log.
- * @param customerId the seller's account
- * @param after UUID of the last creative on the previous page; undefined for the first page
+ * Sorted by id. A seller's account sees nothing else of other accounts (docs/design/isolation.md). Other
+ * accounts write submissions, so it waits for the current end of the log.
+ * @param customerId the seller's account; otherwise undefined is returned
+ * @param after UUID of the last creative before
  * @throws ReadModelBehindError
  */
 export const listSubmissions = async (

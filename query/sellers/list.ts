@@ -21,9 +21,8 @@ export interface SellerReads {
 export const SELLERS = 'sellers';
 
 /**
- * SQL of a JSON text for `directoryOf`, with the sellers that operators added or changed. The answer depends on the
- * installation's writes, too (`freshnessWithInstallationSql`).
- * @param where a condition on `s`, e.g. `true`
+ * Changed sellers. Depends on the installation's writes, too (`freshnessWithInstallationSql`).
+ * @param where on `s`
  */
 export const sellersSql = (where: string): string =>
   `(select coalesce('[' || string_agg(s.body, ',') || ']', '[]') from sellers s where ${where})`;
@@ -31,7 +30,7 @@ export const sellersSql = (where: string): string =>
 export const directoryOf = (found: string): SellerDirectory =>
   withSellers(builtInSellers, JSON.parse(found) as readonly Seller[]);
 
-/** The whole directory (at most 200 sellers), consistent with the operators' writes. @throws ReadModelBehindError */
+/** At most 200. Reads the operators' writes. @throws ReadModelBehindError */
 export const readDirectory = async (
   { database, progress }: SellerReads,
   customerId: number,

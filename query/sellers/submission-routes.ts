@@ -19,7 +19,6 @@ import { listSubmissions, type Submission } from './list-submissions.ts';
 export interface SubmissionReads extends SellerReads {
   readonly store: EventStore;
   readonly snapshots: SnapshotStore;
-  /** How clients reach the service. */
   readonly baseUrl: () => string;
 }
 
@@ -89,7 +88,7 @@ const shown = async (
   );
 };
 
-/** An asset folded from its stream; undefined if the library does not contain it. */
+/** Undefined if the library does not contain it. */
 const foldAsset = async (
   { store, snapshots, baseUrl }: SubmissionReads,
   customerId: number,

@@ -1,18 +1,18 @@
 import type { Pool } from 'pg';
 import { workKinds } from '../../domain/work-kinds.ts';
 
-/** The pending work of a record. Times are ISO 8601. */
+/** Times are ISO 8601. */
 export interface RecordWork {
   readonly dueAt: string;
   readonly attempts: number;
   readonly lost: number;
-  /** A worker processes it until then, and longer while its job lives. */
+  /** And longer while its job lives. */
   readonly leasedUntil: string | null;
   readonly lastError: string | null;
   readonly failedAt: string | null;
 }
 
-/** Finds a record of any account, for the operator. @returns undefined if there is no such record */
+/** Searches all accounts, for the operator. */
 export const findRecordWork = async (
   pool: Pick<Pool, 'query'>,
   recordId: string,

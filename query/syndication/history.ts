@@ -40,7 +40,6 @@ const resources = {
   CATALOG: catalogFold,
 } as const;
 
-/** The stream of the resource that a record syndicates. */
 const resourceStream = ({ resourceType, customerId, advertiserId: owner, resourceId }: SyndicationRecord) => {
   const { category, stream } = resources[resourceType];
   return stream(customerId, resourceIdOf(category, customerId, owner, resourceId));

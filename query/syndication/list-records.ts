@@ -33,15 +33,13 @@ export interface RecordFilters {
 
 const projection = 'syndication';
 
-/** Records after this number of rows are read in the order of the list, not by group. */
+/** Later rows are read in the order of the list, not by group. */
 const OF_GROUPS_MAX = 1_000;
 
 /**
- * Reads the newest records of each group (agent, type and status) that the filters select, and of these the newest:
- * an index alone finds them, however rare they are. Groups are few: five statuses of three types for each agent. Far
- * down a long list every group would be read that far, so the list's own index is scanned there. Must be planned
- * once: the planner does not know the sizes of groups, and estimates a custom plan for a rare group to be much
- * cheaper than the same generic plan.
+ * The newest of each group (agent, type, status), of these the newest: an index alone finds them, however
+ * rare. Far down a long list every group would be read that far, so the list's own index is scanned. Planned
+ * once: the planner does not know the sizes of groups and would plan each rare group again.
  */
 const keysOfGroups: List['filteredKeys'] = (rows, counts) => {
   const isDeep = `(:skip::bigint > ${OF_GROUPS_MAX} and counted.total > ${2 * OF_GROUPS_MAX})`;
@@ -75,10 +73,7 @@ const records: List = {
   filteredKeys: keysOfGroups,
 };
 
-/**
- * @returns one page of an advertiser's records, last changed first; undefined if the advertiser does not exist
- * @throws ReadModelBehindError
- */
+/** Last changed first; undefined if the advertiser does not exist. @throws ReadModelBehindError */
 export const listRecords = async (
   reads: SyndicationReads,
   customerId: number,
@@ -103,12 +98,11 @@ const switched = (enabled: boolean | undefined): readonly Filter[] => {
   return [{ name: enabled ? 'on' : 'off', rows: where, counts: where }];
 };
 
-/** Time, in seconds, in which a reachable agent deletes a record that was switched off. */
+/** A reachable agent deletes a switched-off record within this time. */
 const DELETE_SECONDS = 600;
 
 /**
- * True if an agent may have resources of the account or must still delete some. Records switched off longer ago do
- * not count: their agent is asked for a day, and may be gone for good.
+ * Records switched off longer ago do not count: their agent is asked for a day, and may be gone for good.
  * @throws ReadModelBehindError
  */
 export const isAgentInUse = async (

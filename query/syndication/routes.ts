@@ -53,5 +53,5 @@ export const syndicationReadRoutes = (reads: SyndicationReads): readonly Route[]
   }),
 ];
 
-/** Matches no record; used for a text that is not an agent id. */
+/** For a text that is not an agent id. */
 const NO_AGENT = '00000000-0000-0000-0000-000000000000';

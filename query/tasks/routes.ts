@@ -23,7 +23,7 @@ export interface TaskReads extends ResourceReads {
   readonly snapshots: SnapshotStore;
 }
 
-/** The read model with the tasks and all data of audience syncs. */
+/** Has the tasks and all data of audience syncs. */
 const readModel = 'audiences';
 const creatives = 'creatives';
 
@@ -49,8 +49,7 @@ export const taskReadRoutes = (reads: TaskReads): readonly Route[] => [
 ];
 
 /**
- * A read model that is behind may lack the task, so its stream is read. If a fresh read model lacks the task, it was
- * purged: its stream still exists, but must not make it `working` again.
+ * If the read model is behind, the stream is read. If it is fresh, the task was purged, not `working` again.
  */
 const findTask = async (
   reads: TaskReads,
@@ -65,7 +64,7 @@ const findTask = async (
   }
 };
 
-/** The task if it is completed and not purged. @throws ReadModelBehindError */
+/** Neither open nor purged. @throws ReadModelBehindError */
 const findDone = async (
   { database, progress }: ResourceReads,
   customerId: number,

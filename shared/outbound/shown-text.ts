@@ -1,10 +1,7 @@
 /** Characters. */
 const LENGTH_MAX = 500;
 
-/**
- * Bounds and cleans a text from outside for storage and terminals. The cut never leaves a partial word, because it could
- * be part of an id (at most 128 characters).
- */
+/** For storage and terminals. A cut leaves no partial word: it could be part of an id (128 characters). */
 export const shownText = (text: string): string => {
   const shown = text.toWellFormed().replaceAll(/\p{Cc}+/gu, ' ');
   return shown.length <= LENGTH_MAX

@@ -17,10 +17,7 @@ export interface CheckAgentsOptions {
   readonly askCapabilities: AskCapabilities;
 }
 
-/**
- * Asks unreachable agents again when their check is due, until `signal`. The list alone says what is due, so several
- * processes may run this.
- */
+/** The list alone says what is due, so several processes may run this. */
 export const agentChecks = (options: CheckAgentsOptions): WorkKind => ({
   name: workKinds.agentCheck,
   concurrency: 4,
@@ -29,10 +26,7 @@ export const agentChecks = (options: CheckAgentsOptions): WorkKind => ({
   handle: (entry, run) => checkAgent(options, entry, run),
 });
 
-/**
- * Asks one agent and records the answer. May be repeated and may run twice concurrently: the check after the same
- * number of earlier ones is one command.
- */
+/** May run twice: the check after the same number of earlier ones is one command. */
 const checkAgent = async (
   { store, clock, secrets, askCapabilities }: CheckAgentsOptions,
   { customerId, key: agentId }: WorkEntry,

@@ -20,11 +20,10 @@ export type FetchFeed = (feed: Feed, signal: AbortSignal) => Promise<FeedAnswer>
 
 /** The beginning of an HTML page, such as a login page. */
 const WEB_PAGE = /^(?:\u00EF\u00BB\u00BF)?\s*<(?:!doctype\s+)?html\b/i;
-/** Bytes that are searched for it. */
 const BEGIN_MAX = 512;
 const HEADERS = { accept: '*/*', 'user-agent': 'buyer-exchange/1' };
 
-/** Hashes the bytes of a feed as they arrive, and stores none of them. */
+/** Stores none of the bytes. */
 export const createFetchFeed =
   (fetch: OutboundFetch): FetchFeed =>
   async ({ url }, signal) => {

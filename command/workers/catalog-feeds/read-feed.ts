@@ -33,11 +33,9 @@ const RETRY = { baseMs: MINUTE_MS, capMs: 6 * HOUR_MS };
 const ARCHIVED_MS = 24 * HOUR_MS;
 
 /**
- * Reads a feed and records a changed result. May be repeated and may run twice concurrently: the command names its
- * basis, and is refused when that has changed.
+ * May run twice: the command names its basis, and is refused when that has changed.
  * @returns when to read the feed next
- * @throws the signal's reason when aborted; EventStoreUnavailableError, AppendOutcomeUnknownError,
- *   TooManyConflictsError
+ * @throws the signal's reason; EventStoreUnavailableError, AppendOutcomeUnknownError, TooManyConflictsError
  */
 export const readFeed = async (
   options: ReadFeedOptions,
@@ -53,7 +51,7 @@ export const readFeed = async (
   const feed = catalog.definition.content;
   const answer = await fetchFeed(feed, run.signal);
   const outcome = await record(options, catalog, answer);
-  // The bytes may be newer than the concurrently recorded change, so the feed is read again.
+  // Another change was recorded meanwhile and the bytes may be newer, so the feed is read again.
   if (outcome === 'refused') return { is: 'next', afterMs: MINUTE_MS };
   return nextReading(feed, answer, run);
 };

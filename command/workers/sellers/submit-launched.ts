@@ -18,9 +18,8 @@ import { causesSince } from '../causes-since.ts';
 const ACTOR = 'worker:sellers';
 
 /**
- * Submits ready creatives of active campaigns to their sellers, until `signal`. The list names candidates, the
- * streams decide. The command id is derived from the listing event, and sellers that already have the creative are
- * skipped. So several processes may run this, and each may be killed at any time.
+ * The list names candidates, the streams decide. The command id derives from the listing event, and sellers
+ * that have the creative are skipped: several processes may run this, and each may be killed at any time.
  */
 export const submissions = (
   stores: CampaignStores,

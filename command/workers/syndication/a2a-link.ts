@@ -14,12 +14,9 @@ import {
 import { HttpStatusError, RefusedCallError } from './call-errors.ts';
 
 /**
- * An agent over A2A: its card names the endpoint, and `message/send` with one data part calls a task. The A2A
- * transport of the official AdCP client has no time limit (a call of a silent server was still waiting after 570 s).
- * The official A2A client's transport accepts our `fetch`.
- *
- * The card is untrusted. Its endpoint passes the same outbound policy as a user's URL, and the token is sent only to
- * the origin that it was registered for.
+ * The A2A transport of the official AdCP client has no time limit (a call of a silent server still waited
+ * after 570 s); that of the official A2A client accepts our `fetch`. The card is untrusted: its endpoint
+ * passes the outbound policy, and the token is sent only to its registered origin.
  */
 export const openA2aLink: OpenLink = async (call, options) => {
   const fetchOwn = fetchWithToken(call, options);
@@ -151,8 +148,8 @@ const Answer = z.union([
 ]);
 
 /**
- * An A2A task represents the call; AdCP's answer is its last data part. A completed call may therefore contain
- * unfinished work. An unfinished A2A task must be polled by its own id.
+ * AdCP's answer is the last data part of an A2A task, so a completed call may contain unfinished work. An
+ * unfinished A2A task must be polled by its own id.
  */
 const resultOfAnswer = (
   answer: unknown,

@@ -16,7 +16,6 @@ import { withoutToken } from './without-token.ts';
 export interface AdcpOptions {
   /** Enforces the outbound policy and limits. */
   readonly openLine: OpenOutboundLine;
-  /** Time limit of one call, including connection and polling. */
   readonly callMs: number;
   readonly clock: Clock;
 }
@@ -26,8 +25,8 @@ const unreachable = (): OutboundError => new OutboundError('unreachable');
 const open: Readonly<Record<AgentCall['protocol'], OpenLink>> = { MCP: openMcpLink, A2A: openA2aLink };
 
 /**
- * Calls agents over connections that are opened per call and shared by its requests. Only the request schemas come
- * from the official AdCP client: its transport has no limits and prints agents' answers to the console.
+ * Only the schemas come from the official AdCP client: its transport has no limits and prints agents'
+ * answers.
  */
 export const createAdcpAgent =
   ({ openLine, callMs, clock }: AdcpOptions): CallAgent =>

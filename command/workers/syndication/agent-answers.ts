@@ -41,7 +41,7 @@ const TaskState = z.looseObject({
   message: z.string().optional().catch(undefined),
 });
 
-/** The answer to a task call. Without a status it is completed (AdCP 3.0 sends results alone). */
+/** Without a status it is completed (AdCP 3.0 sends results alone). */
 export const answerOfCall = (
   result: ToolResult,
   taskOf: (taskId: string) => TakenIn['taskOf'],
@@ -159,10 +159,7 @@ const errorIn = (payload: unknown): z.output<typeof AdcpError> | undefined => {
   return Object.keys(rest).length === 0 ? errors?.[0] : undefined;
 };
 
-/**
- * Never shows the text of an HTTP error: it may come from any server of the agent's network.
- * @param afterMs from its last answer (`heedRetryAfter`)
- */
+/** Never shows an HTTP error's text: any server may have written it. @param afterMs from `heedRetryAfter` */
 export const answerOfError = (error: unknown, afterMs: number): AgentAnswer => {
   if (error instanceof RefusedCallError) return { outcome: 'refused', message: error.message };
   const outbound = outboundErrorIn(error);

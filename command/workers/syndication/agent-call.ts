@@ -2,7 +2,6 @@ import type { AgentRegistered, SyncTask } from '../../../domain/agents/resource.
 import type { SubmittedCall } from '../../../domain/syndication/syndication-resource.ts';
 import type { JsonObject } from '../../../shared/event-store/event-store.ts';
 
-/** A task that the agent has accepted, by the agent's id. */
 export type TakenIn = Pick<SubmittedCall, 'taskId' | 'taskOf'>;
 
 export interface AgentCall {
@@ -11,12 +10,10 @@ export interface AgentCall {
   /** Undefined for an agent without authentication. */
   readonly token: string | undefined;
   readonly task: SyncTask;
-  /** Without the idempotency key. */
   readonly request: JsonObject;
   /**
-   * A UUID, or two joined by a dot, as AdCP's pattern allows. Equal for all attempts of a call, so that the agent
-   * executes it once. Only a list of resources to keep, which is harmless to repeat, gets a new key per attempt
-   * (`withdraw.ts`).
+   * A UUID, or two joined by a dot (AdCP's pattern), equal for all attempts, so that the agent executes one.
+   * A list of resources to keep, harmless to repeat, gets a new key per attempt (`withdraw.ts`).
    */
   readonly idempotencyKey: string;
   /** Set to poll an accepted task instead of calling again. */
@@ -25,14 +22,9 @@ export interface AgentCall {
 }
 
 export type AgentAnswer =
-  /**
-   * The call succeeded; `data` holds the result of each item. Undefined when the agent reports completion without a
-   * result.
-   */
+  /** `data` holds the result of each item. Undefined when the agent completes without a result. */
   | { readonly outcome: 'completed'; readonly data: JsonObject | undefined }
-  /** Permanent failure. */
   | { readonly outcome: 'refused'; readonly message: string }
-  /** Accepted, not finished. */
   | ({ readonly outcome: 'submitted' } & TakenIn)
   /** Transient failure or unknown outcome: repeat with the same key. */
   | { readonly outcome: 'retry'; readonly message: string; readonly afterMs: number };

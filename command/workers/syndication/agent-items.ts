@@ -10,14 +10,12 @@ const Failure = z.object({
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** The agent's row for one resource; undefined when the answer has none. */
 export const itemRow = (
   { itemsMember, idMember }: SyndicatedKind,
   answer: JsonObject,
   resourceId: string,
 ): Row | undefined => Rows.safeParse(answer[itemsMember]).data?.find((row) => row[idMember] === resourceId);
 
-/** Why an item failed in a successful call; undefined when it succeeded. */
 export const itemProblem = (row: Row | undefined): string | undefined => {
   if (row === undefined) return 'The answer of the agent does not contain the resource.';
   if (row['action'] !== 'failed') return undefined;
@@ -25,7 +23,7 @@ export const itemProblem = (row: Row | undefined): string | undefined => {
   return shownText(failure.data?.errors[0]?.message ?? 'The agent refused the resource.');
 };
 
-/** Why a deletion failed. A resource that the agent does not know counts as deleted. */
+/** A resource that the agent does not know counts as deleted. */
 export const dropProblem = (row: Row | undefined): string | undefined => {
   const code = Failure.safeParse(row).data?.errors[0]?.code;
   return code?.endsWith('NOT_FOUND') === true ? undefined : itemProblem(row);

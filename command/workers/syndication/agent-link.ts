@@ -10,20 +10,18 @@ export interface LinkOptions {
   readonly signal: AbortSignal;
 }
 
-/** A connection to an agent over its protocol, for one call. */
 export interface AgentLink {
   /**
-   * Calls a tool. A refusal in the protocol's form is a result.
-   * @throws transport errors: no answer, an HTTP status, an unreadable answer
+   * A refusal in the protocol's form is a result.
+   * @throws transport errors: no answer, HTTP status, unreadable
    */
   callTool(call: ToolCall): Promise<unknown>;
   /** The agent's tasks; undefined when it lists none of AdCP's. */
   readonly tasks: readonly string[] | undefined;
-  /** The agent's name for AdCP's `tasks/get`; undefined when it does not support it. */
+  /** Undefined when the agent does not support AdCP's `tasks/get`. */
   readonly tasksGet: string | undefined;
   /** Tells whether a task id belongs to A2A or AdCP. */
   readonly taskOf: (taskId: string) => TakenIn['taskOf'];
-  /** Polls a task of the protocol. */
   ownTask(taskId: string): Promise<ToolResult>;
   close(): void;
 }
@@ -37,7 +35,7 @@ export interface ToolCall {
   readonly arguments: JsonObject;
 }
 
-/** A task's answer in MCP's form; the AdCP payload is the same over every protocol. */
+/** The AdCP payload is the same over every protocol. */
 export const ToolResult = z.looseObject({
   structuredContent: z.record(z.string(), z.json()).optional(),
   isError: z.boolean().optional(),
@@ -49,7 +47,6 @@ export type ToolResult = z.output<typeof ToolResult>;
 export const tasksGetIn = (tasks: readonly string[]): string | undefined =>
   ['tasks/get', 'tasks_get'].find((name) => tasks.includes(name));
 
-/** Converts an error of the protocol into one of AdCP. */
 export const refusedBy = (error: Error): ToolResult => ({
   isError: true,
   structuredContent: { adcp_error: { message: error.message } },

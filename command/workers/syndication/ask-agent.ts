@@ -23,21 +23,18 @@ export interface Question {
   readonly kind: SyndicatedKind;
   readonly agent: Agent;
   readonly run: WorkRun;
-  /** Correlation id of the generation's request, if known. */
   readonly correlationId?: string | undefined;
 }
 
 export type FinalAnswer = Exclude<AgentAnswer, { readonly outcome: 'submitted' }>;
 
-/** Time limit for accepted tasks. */
 const FOLLOWED_MS_MAX = 24 * 60 * 60 * 1_000;
 /** Polling interval: half of the time since acceptance, within these limits. */
 const FOLLOW_EVERY_MS = { min: 2_000, max: 60_000 };
 
 /**
- * Calls an agent, and polls an accepted task until it ends. Meanwhile the work is postponed without using up its
- * account's slot or its attempts. Calls to an agent are sequential: an unfinished task must end before the next call,
- * or it would undo that.
+ * Polls an accepted task until it ends, without using up its account's slot or its attempts. An unfinished
+ * task must end before the next call, or it would undo that.
  * @param onTakenIn records the accepted task; later runs poll it
  * @throws PostponeJobError while the agent works; RetryJobError when the run was aborted
  */
@@ -62,10 +59,7 @@ export const askAgent = async (
   throw later(FOLLOW_EVERY_MS.min);
 };
 
-/**
- * Waits for the unfinished task of an earlier generation. Its result does not matter.
- * @throws PostponeJobError while the agent works
- */
+/** The result of the earlier generation does not matter. @throws PostponeJobError while the agent works */
 export const awaitEarlier = async (options: AskAgentOptions, question: Question): Promise<void> => {
   const { submitted, generation } = question.record;
   if (submitted !== undefined && submitted.generation < generation) {
@@ -109,7 +103,7 @@ const call = async (
     return { outcome: 'refused', message: "The agent's token is gone. Register the agent again." };
   }
   const answer = await callAgent({ agentUrl: url, protocol, token, task, signal, ...asked });
-  // This process aborted the call, not the agent, so the attempt does not count as failed.
+  // This process aborted the call, not the agent: the attempt does not count as failed.
   if (answer.outcome === 'retry' && signal.aborted) throw new TryAgainError(answer.message, { isTry: true });
   return answer;
 };

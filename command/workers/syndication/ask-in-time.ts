@@ -6,10 +6,7 @@ import type { AskCapabilities } from '../../agents/agent-capabilities.ts';
 
 const BYTES_MAX = 1_000_000;
 
-/**
- * Asks an agent for its capabilities while a client waits for the registration.
- * @param timeoutMs limit of the whole question, in ms; 0: agents are not asked
- */
+/** @param timeoutMs of the whole question, because a client waits; 0: agents are not asked */
 export const askInTime = (outbound: OutboundPolicy, timeoutMs: number): AskCapabilities | undefined => {
   if (timeoutMs === 0) return undefined;
   const openLine = createOutboundLines({ ...outbound, timeoutMs, bytesMax: BYTES_MAX });

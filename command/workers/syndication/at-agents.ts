@@ -9,7 +9,6 @@ export interface Holders {
   readonly isUnsure: boolean;
 }
 
-/** A resource that the agent must keep. */
 export interface KeptResource {
   readonly advertiserId: number;
   readonly resourceId: string;
@@ -19,16 +18,9 @@ export interface KeptResource {
   readonly hasFailed: boolean;
 }
 
-/** What agents store, according to the read model. */
 export interface AtAgents {
-  /**
-   * Finds other records with this id at the same account of the agent, over all its registrations. @throws
-   * TryAgainError during a rebuild of the read model
-   */
+  /** Covers all registrations of the agent. @throws TryAgainError during a rebuild of the read model */
   holders(record: SyndicationRecord): Promise<Holders>;
-  /**
-   * The resources of one type that belong at an agent's account now, by advertiser. @throws TryAgainError during a
-   * rebuild of the read model
-   */
+  /** Resources that the agent's account should have now. @throws TryAgainError during a rebuild */
   kept(record: SyndicationRecord, countMax: number): Promise<readonly KeptResource[]>;
 }

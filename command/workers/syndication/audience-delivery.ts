@@ -20,20 +20,14 @@ export interface DeliveryPart {
   taken(): Promise<void>;
 }
 
-/** Splits an audience's members into calls. */
 export interface AudienceParts extends Purgeable {
   /**
-   * The remaining parts of a generation's delivery, each with up to `MEMBERS_MAX` members and `MEMBERS_CHARS_MAX`
-   * characters of JSON. A part is stored before it is sent, so that every attempt sends identical bytes, even if
-   * members change. Several workers may do this concurrently.
-   *
-   * Members are sent in the order of their changes, up to the revision of the delivery. Later changes belong to the
-   * next delivery.
+   * Parts of at most `MEMBERS_MAX` members, stored before they are sent, so that every attempt of every
+   * worker sends identical bytes. Members come in the order of their changes, up to the delivery's revision.
    * @param record a started record; its request contains the scope
    * @throws PostponeJobError until the read model has reached the revision
    */
   of(record: SyndicationRecord): AsyncIterable<DeliveryPart>;
-  /** Deletes the stored parts of a finished generation. */
   forget(record: SyndicationRecord): Promise<void>;
 }
 
@@ -42,7 +36,6 @@ export interface MembersQuestion {
   readonly audienceId: string;
   readonly afterRevision: string;
   readonly afterId: string;
-  /** Later changes are left out. */
   readonly revision: number;
   /** False for an agent that has no members yet. */
   readonly withRemovals: boolean;
@@ -246,7 +239,6 @@ const readPage = async (
   };
 };
 
-/** The first members that fit into one call. */
 const inOneCall = (members: readonly Member[]): readonly Member[] => {
   let chars = 0;
   const end = members.findIndex((member) => {

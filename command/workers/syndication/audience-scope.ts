@@ -5,7 +5,7 @@ import type { Clock } from '../../../shared/async/clock.ts';
 import type { EventStore } from '../../../shared/event-store/event-store.ts';
 import { resourceIdOf } from '../../../shared/aggregate/ids.ts';
 
-/** The scope of an audience's delivery, fixed when it starts. */
+/** Fixed when the delivery starts. */
 export type AudienceScope = {
   /** Send only changes after this revision. Absent: send all members. */
   readonly since?: number;
@@ -22,9 +22,8 @@ const REMOVALS_MS = 5 * 24 * 60 * 60 * 1_000;
 const CHANGES_MAX = 1_000;
 
 /**
- * Decides between all members and the changes since the last full delivery. A removal must be reliable, so when the
- * agent's state is uncertain, for example after a partly failed delivery, the audience is deleted at the agent and
- * sent again.
+ * A removal must be reliable: when the agent's state is uncertain, for example after a partly failed
+ * delivery, the audience is deleted at the agent and sent again.
  * @param isSharedName another record has, or may have, delivered under the same name
  */
 export const scopeOf = async (

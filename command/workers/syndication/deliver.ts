@@ -24,12 +24,7 @@ import { keepTheRest } from './withdraw.ts';
 import { membersConcealed } from './without-members.ts';
 import { mapTexts } from './without-token.ts';
 
-/**
- * Sends the resource to the agent, in one call or in parts. Later changes are listed as new work.
- * @param waiting the record, as loaded
- * @param beginning data loaded with it; default: loaded when needed
- * @throws RetryJobError, PostponeJobError to be run again
- */
+/** Later changes are listed as new work. @throws RetryJobError, PostponeJobError to be run again */
 export const take = async (
   options: SyndicateOptions,
   question: Question,
@@ -99,15 +94,12 @@ const expectMore = (
 
 /** Data that a new generation needs. */
 interface Beginning {
-  /** Undefined when it was deleted. */
+  /** Undefined when the resource was deleted. */
   readonly resource: SyndicatedResource | undefined;
   readonly holders: Holders;
 }
 
-/**
- * Must be called immediately before the start, because both may change.
- * @throws PostponeJobError while the read model cannot name the other holders
- */
+/** Call immediately before the start: both may change. @throws PostponeJobError while the read model lags */
 export const loadBeginning = async (
   { atAgents }: Pick<SyndicateOptions, 'atAgents'>,
   record: SyndicationRecord,

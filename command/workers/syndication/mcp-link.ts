@@ -6,8 +6,8 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { refusedBy, tasksGetIn, type OpenLink } from './agent-link.ts';
 
 /**
- * An agent over MCP, with our own MCP client: that of the official AdCP client bounds neither time, bytes nor
- * addresses (a call of a silent agent returned after 120 s, regardless of `timeout`).
+ * The MCP client of the official AdCP client bounds neither time, bytes nor addresses: a call of a silent
+ * agent returned after 120 s, regardless of `timeout`.
  */
 export const openMcpLink: OpenLink = async ({ agentUrl, token }, { fetch, signal, timeoutMs }) => {
   const mcp = new BoundedMcpClient(signal, timeoutMs);
@@ -70,8 +70,7 @@ const ended = (answer: Response): Promise<void> =>
 const PAGES_MAX = 20;
 
 /**
- * Created at first use, which most agents never reach: creation takes as long as a request. One per call, because it
- * caches schemas under names that agents choose.
+ * Created at first use: creation takes as long as a request. One per call: agents choose the cached names.
  */
 const createLateValidator = (): jsonSchemaValidator => {
   let made: jsonSchemaValidator | undefined;
@@ -95,8 +94,8 @@ class BoundedMcpClient extends Client {
   }
 
   /**
-   * Reads all pages of tools. The MCP client keeps only the last page's tools and checks answers against their
-   * `outputSchema`, which cannot be avoided with its public API. Answers are validated where they are read.
+   * The MCP client checks answers against the `outputSchema` of the last page's tools, and its public API
+   * cannot turn that off. Answers are validated where they are read.
    */
   override listTools: Client['listTools'] = async () => {
     const first = await super.listTools();

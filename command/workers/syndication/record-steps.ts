@@ -29,7 +29,6 @@ export interface RecordAt {
   readonly record: SyndicationRecord;
   /** Undefined when unknown. */
   readonly revision: ExpectedRevision | undefined;
-  /** Request of the generation; undefined when unknown. */
   readonly correlationId: string | undefined;
 }
 
@@ -38,7 +37,6 @@ interface OfRequest {
   readonly correlationId?: string | undefined;
 }
 
-/** The current record; undefined when it does not exist. */
 export const loadRecord = async (
   { store }: Pick<StepStores, 'store'>,
   { customerId, recordId }: Pick<SyndicationRecord, 'customerId' | 'recordId'>,
@@ -51,11 +49,13 @@ export const loadRecord = async (
   return { record: state, revision, correlationId: own?.metadata.correlationId ?? correlationId };
 };
 
-/** The first event of the last generation; undefined when it is not among the newest events. */
+/** Undefined when it is not among the newest events. */
 const beginningOf = (store: EventStore, stream: string): Promise<RecordedEvent | undefined> =>
   lastOf(store, stream, ['SyndicationToggled', 'SyndicationRefreshed']);
 
-/** True when the record was not switched since that generation: later ones are refreshes, which the list may not know yet. */
+/**
+ * True when the record was not switched since: later generations are refreshes, maybe unknown to the list.
+ */
 export const isSameSwitchOn = async (
   { store }: Pick<StepStores, 'store'>,
   { customerId, recordId }: SyndicationRecord,
@@ -65,7 +65,6 @@ export const isSameSwitchOn = async (
   return last !== undefined && Number(last.data['generation']) <= generation;
 };
 
-/** True while the generation must still be delivered. */
 export const isUnderWay = async (stores: StepStores, record: SyndicationRecord): Promise<boolean> => {
   const now = (await loadRecord(stores, record))?.record;
   return now?.generation === record.generation && now.status === 'SYNCING';
@@ -88,9 +87,8 @@ export const resourceStream = ({
 };
 
 /**
- * Switches off a record whose advertiser was archived or whose resource was deleted. The
- * cause is that event, if it came after the record was switched on.
- * @param advertiserIsArchived the advertiser was archived, not the resource
+ * Caused by the deletion, if it came after the record was switched on.
+ * @param advertiserIsArchived not the resource
  */
 export const switchOff = async (
   stores: StepStores,
@@ -130,9 +128,8 @@ export const switchOff = async (
 };
 
 /**
- * Records the start, and names the requests that changed the resource since the generation began.
+ * Names the requests that changed the resource since the generation began.
  * @param before PENDING: its stream has no start of this generation
- * @param resourceRevision of the resource in `request`
  * @returns the record after it; undefined when the generation has ended
  */
 export const started = async (
@@ -192,10 +189,7 @@ export const failed = async (stores: StepStores, of: OfRequest, errorMessage: st
   });
 };
 
-/**
- * Records a failed attempt, with the reason and the time of the next one.
- * @param attempt number within the generation, from 1; recorded once
- */
+/** @param attempt number within the generation, from 1; recorded once */
 export const retried = async (
   stores: StepStores,
   place: Pick<SyndicationRecord, 'customerId' | 'recordId' | 'generation'>,
@@ -260,10 +254,7 @@ export const refreshed = async (
   await execute(stores, unknown(record), 'refresh', command, cause);
 };
 
-/**
- * Records an accepted task, which later runs poll.
- * @param correlationId the request of the call's generation; a later generation may have begun meanwhile
- */
+/** Later runs poll the task. @param correlationId of the call's generation, which may have ended meanwhile */
 export const submitted = async (
   stores: StepStores,
   record: SyndicationRecord,

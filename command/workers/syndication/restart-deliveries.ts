@@ -1,10 +1,9 @@
 import type { ClientBase } from 'pg';
 
 /**
- * Makes pending deliveries to agents rebuild their body before the next attempt. A delivery whose cursor is one of
- * the ids restarts at the beginning of that id's revision, so that the cursor does not keep the id.
- * The lock makes workers that have read a page, or that open a delivery, wait until the members are deleted. They
- * notice the changed `touched_at` and read again.
+ * A delivery whose cursor is one of the ids restarts at that id's revision, so that the cursor does not keep
+ * the id. The lock makes workers that have a page wait for the deletion; they notice the new `touched_at` and
+ * read again.
  * @param ids default: all
  */
 export const restartDeliveries = async (

@@ -1,7 +1,6 @@
 import type { Clock } from '../../../shared/async/clock.ts';
 import type { OutboundFetch } from '../../../shared/outbound/outbound-fetch.ts';
 
-/** Upper limit for delays that an agent requests. */
 const LEFT_ALONE_SECONDS_MAX = 3_600;
 
 /** @param seconds untrusted @returns milliseconds, at most an hour */
@@ -12,8 +11,8 @@ export const leftAloneMs = (seconds: number): number =>
 const HTTP_DATE = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? [\w: -]+$/;
 
 /**
- * Parses `Retry-After`: seconds, or an HTTP date (RFC 9110, 10.2.3).
- * @returns milliseconds, at most an hour; 0 without a valid header
+ * @param header seconds, or an HTTP date (RFC 9110, 10.2.3)
+ * @returns milliseconds, at most an hour; else 0
  */
 export const retryAfterMs = (header: string | null, nowMs: number): number => {
   const text = header?.trim() ?? '';

@@ -4,10 +4,7 @@ import { JsonMembers } from '../../../domain/syndication/syndication-resource.ts
 const LENGTH_MAX = 16_384;
 const DEPTH_MAX = 16;
 
-/**
- * Bounds and cleans an agent's answer for storage. Too long an answer is dropped as a whole, because a part could
- * mean something else.
- */
+/** Too long an answer is dropped as a whole, because a part could mean something else. */
 export const storableJson = (answer: unknown): JsonMembers => {
   const parsed = JsonMembers.safeParse(clean(answer, 0));
   if (!parsed.success) return {};

@@ -11,25 +11,17 @@ import { loadBeginning, refreshIfChanged, take } from './deliver.ts';
 import { TryAgainError } from './try-again.ts';
 import { withdraw } from './withdraw.ts';
 
-/** A generation of a record that waits for a worker. */
 export interface Work {
   readonly customerId: number;
   readonly recordId: string;
   readonly generation: number;
-  /**
-   * The record must be switched off, because its advertiser was archived or its resource deleted, even if restored
-   * since.
-   */
+  /** The advertiser was archived or the resource deleted, even if restored since. */
   readonly archived: boolean;
 }
 
 const NO_AGENT = 'The agent is not registered any more.';
 
-/**
- * Executes one generation of a record: sends the resource to the agent, or deletes it there. May be repeated and may
- * run twice concurrently: every step is one command with a fixed id, every call has a fixed key.
- * @throws RetryJobError, PostponeJobError to be run again
- */
+/** May run twice: each step is one command with a fixed id. @throws RetryJobError, PostponeJobError */
 export const syndicate = async (options: SyndicateOptions, work: Work, run: WorkRun): Promise<WorkResult> => {
   const loaded = await loadRecord(options, work);
   if (loaded === undefined) return DONE;

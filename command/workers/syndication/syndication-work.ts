@@ -20,7 +20,7 @@ export const syndicationWork = (
   perAccountMax = 10,
 ): WorkKind => ({
   name: workKinds.syndication,
-  // Runs mostly wait for agents. Five times the limit of one account, so that its slow agents do not block others.
+  // Runs mostly wait for agents. Five times an account's limit, so that its slow agents do not block others.
   concurrency: 50,
   perAccountMax,
   attemptsMax: ATTEMPTS_MAX,

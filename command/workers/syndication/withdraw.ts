@@ -20,15 +20,10 @@ import { submitted, withdrawn } from './record-steps.ts';
 import type { SyndicateOptions } from './syndicate-options.ts';
 import { TryAgainError } from './try-again.ts';
 
-/**
- * Time after switching off in which deletion is attempted. Then the work ends, and switching off again restarts it.
- */
+/** After this time since switching off, deletion is given up; switching off again restarts it. */
 const TRIED_MS = 24 * 60 * 60_000;
 
-/**
- * Deletes the resource at the agent. If that fails, the record stays DISABLED and states the reason.
- * @throws RetryJobError, PostponeJobError to be run again
- */
+/** After a failure the record stays DISABLED, with the reason. @throws RetryJobError, PostponeJobError */
 export const withdraw = async (options: SyndicateOptions, question: Question): Promise<void> => {
   const { record, kind } = question;
   const isOver = options.clock.now() - Date.parse(record.updatedAt) >= TRIED_MS;
@@ -80,13 +75,11 @@ const ROUNDS_MAX = 10;
 const TOO_MUCH = 'The resources to keep at the agent do not fit into one call.';
 
 /**
- * Sends the agent the list of all resources to keep. Resources switched on or off during the call are not in its
- * list, so the list is sent again until nothing changed meanwhile. Concurrent workers therefore reach the correct
- * result without a lock.
- *
- * Each call has a new key: for a known key the agent would repeat its answer without any effect, although another
- * list was sent in between. Only an accepted task is not sent again while it is the last list of the record. After a
- * call with unknown outcome the list is sent once more. That is harmless, because it describes the final state.
+ * Resources switched during the call are not in its list, so the list is sent again until nothing changed:
+ * concurrent workers need no lock. Each call has a new key: for a known key the agent would repeat its answer
+ * without effect, although another list was sent in between. Only an accepted task is not sent again while
+ * its list is the last. After an unknown outcome the list is sent once more, which is harmless: it describes
+ * the final state.
  * @returns why it failed; undefined on success
  */
 export const keepTheRest = async (
@@ -129,8 +122,7 @@ export const keepTheRest = async (
     const row = answer.data === undefined ? undefined : itemRow(kind, answer.data, record.resourceId);
     const problem = row === undefined ? undefined : itemProblem(row);
     if (problem !== undefined) return problem;
-    // An earlier list removed this resource, and its current version is refused: the next list restores the previous
-    // version.
+    // An earlier list removed this refused version: the next list restores the previous one.
     for (const { resourceId, item } of items) {
       const named = answer.data === undefined ? undefined : itemRow(kind, answer.data, resourceId);
       if (named !== undefined && itemProblem(named) !== undefined) refused.add(canonicalJson(item));
@@ -144,10 +136,7 @@ export const keepTheRest = async (
 const takenInOf = ({ generation, submitted: last }: SyndicationRecord): SubmittedCall | undefined =>
   last?.generation === generation && last.idempotencyKey.includes('.') ? last : undefined;
 
-/**
- * Recorded before another list is sent: the accepted list is then no longer the last one. After a crash the next run
- * sends its list again. The agent's open task is still polled.
- */
+/** Before another list is sent: after a crash, the next run sends its list again and polls the open task. */
 const recordLaterList = async (
   options: SyndicateOptions,
   { record, correlationId }: Question,

@@ -17,8 +17,8 @@ const Request = z.object({
 });
 
 /**
- * Removes all identifiers that a call sent from an agent's text, ignoring case. Stored answers stay in the log, where
- * no person could be forgotten (docs/design/records/0008-forgetting.md). Time grows with the text, not with the members.
+ * Removes sent identifiers from an agent's text: in stored answers no person could be forgotten
+ * (docs/design/records/0008-forgetting.md). Time grows with the text, not with the members.
  */
 export const membersConcealed = (request: JsonMembers): ((text: string) => string) => {
   const audiences = Request.safeParse(request).data?.audiences ?? [];
@@ -40,7 +40,7 @@ const inSmall = (text: string): string => text.replaceAll(/[A-Z]+/g, (some) => s
 
 const startOf = (text: string, at: number): string => text.slice(at, at + ID_LENGTH_MIN);
 
-/** Lengths of the identifiers with equal beginnings, longest first. */
+/** Longest first. */
 const lengthsByStart = (known: ReadonlySet<string>): ReadonlyMap<string, readonly number[]> => {
   const found = new Map<string, Set<number>>();
   for (const one of known) {

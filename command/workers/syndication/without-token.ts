@@ -3,19 +3,13 @@ const TOKEN_LENGTH_MIN = 8;
 /** Deeper values are not stored (`storable-json.ts`). */
 const DEPTH_MAX = 64;
 
-/**
- * Removes the token from an agent's answer: an agent that echoes the request must not write the secret into an event
- * or show it to readers.
- */
+/** An agent that echoes the request must not write the token into an event or show it to readers. */
 export const withoutToken = (value: unknown, token: string | undefined): unknown =>
   token === undefined || token.length < TOKEN_LENGTH_MIN
     ? value
     : mapTexts(value, (text) => text.replaceAll(token, '[token]'));
 
-/**
- * Maps every text in a value, including member names, and numbers whose digits the function changes, to a depth of
- * 64.
- */
+/** Also maps member names, and numbers whose digits the function changes. */
 export const mapTexts = (value: unknown, change: (text: string) => string, depth = 0): unknown => {
   if (typeof value === 'string') return change(value);
   if (typeof value === 'number') {

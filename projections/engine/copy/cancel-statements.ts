@@ -3,12 +3,12 @@ import { sleep } from '../../../shared/async/backoff.ts';
 
 const EVERY_MS = 300;
 
-/** Application name of a copy's working connections, without the one that holds it. Only one process has any. */
+/** Without the connection that holds the copy. Only one process has any. */
 export const workingName = (projection: string): string => `exchange-copy ${projection}`;
 
 /**
- * Another session waits for a table lock, e.g. a migration, and all other users of the table wait behind it. Cancels
- * the statements of all the copy's connections: the holder of the lock may be idle and wait for the others.
+ * All users of a table wait behind a session that waits for its lock, e.g. a migration. The lock's holder may
+ * be idle and wait for the copy's others, so the statements of all of them are cancelled.
  */
 const IN_THE_WAY = `exists (
   select from pg_stat_activity holder join pg_locks held on held.pid = holder.pid
@@ -16,11 +16,7 @@ const IN_THE_WAY = `exists (
   where holder.datname = current_database() and holder.application_name = $1
     and held.granted and not wanted.granted and wanted.mode = 'AccessExclusiveLock')`;
 
-/**
- * Cancels the statements of the copy's connections when `signal` is or was aborted. Otherwise an index build or a
- * comparison would run to its end.
- * @returns a function that stops this
- */
+/** Otherwise an index build or a comparison would run to its end. @returns a function that stops this */
 export const cancelOnAbort = (
   guard: Pick<ClientBase, 'query'>,
   projection: string,
@@ -38,11 +34,7 @@ export const cancelOnAbort = (
   };
 };
 
-/**
- * Cancels the copy's statements while they block a session that waits for an exclusive table lock.
- * @param onCancel called after a cancellation
- * @returns a function that stops this
- */
+/** While they block a session that waits for an exclusive table lock. @returns a function that stops this */
 export const cancelWhenInTheWay = (
   guard: Pick<ClientBase, 'query'>,
   projection: string,
@@ -53,8 +45,8 @@ export const cancelWhenInTheWay = (
   });
 
 /**
- * The same for work that is useless after one cancellation: it then cancels all further statements, too. Otherwise a
- * connection that was between two statements would run the rest.
+ * For work that is useless after one cancellation: otherwise a connection between two statements would run
+ * on.
  * @returns `inTheWay`: aborted after the first cancellation; `stop`: stops this
  */
 export const endWhenInTheWay = (

@@ -5,12 +5,11 @@ import { connectCopy } from './copy-state.ts';
 import { allOf, copySchemaOf, liveTable, quoted, quotedTable } from './copy-schema.ts';
 import { meetLive, type HeldCopy } from './meet-live.ts';
 
-/** A row that differs between the live read model and its copy. */
 export interface RowDifference {
   readonly key: Readonly<Record<string, unknown>>;
-  /** `missing`: only the copy has the row; `surplus`: only the live read model does. */
+  /** `missing`: only in the copy; `surplus`: only in the live read model. */
   readonly problem: 'missing' | 'surplus' | 'changed';
-  /** The differing columns of a changed row; each value is cut at 200 characters. */
+  /** Only for a changed row; each value is cut at 200 characters. */
   readonly columns?: Readonly<Record<string, readonly [live: string | null, rebuilt: string | null]>>;
 }
 
@@ -25,30 +24,27 @@ export interface TableComparison {
 
 export interface ReadModelComparison {
   readonly readModel: string;
-  /** Both sides are built from the log up to here. */
+  /** Both are built up to here. */
   readonly position: string;
   readonly differences: number;
   readonly rows: number;
   readonly tables: readonly TableComparison[];
 }
 
-/** Another session waits for a compared table, so the comparison was given up without a result. */
+/** Another session waits for a compared table: given up without a result. */
 class ComparisonGivenUpError extends Error {
   override readonly name = 'ComparisonGivenUpError';
 }
 
-/** Columns with JSON as text: equal values may have their members in another order. */
+/** JSON as text: equal values may have their members in another order. */
 const JSON_COLUMNS: ReadonlySet<string> = new Set(['body', 'item']);
 const SHOWN_CHARS = 200;
 
 /**
- * Compares a read model with its copy, row by row, both at the same position of the log: in a snapshot that is taken
- * while both are there. The live read model continues as soon as the snapshot exists. Two connections share it and
- * compare tables in parallel.
- *
- * The snapshot holds the weakest table locks, for a long time. A session that needs an exclusive lock, e.g. a
- * migration, would wait, and all later sessions behind it. So the comparison is given up for it.
- * @param shownMax maximum number of reported differences for each table
+ * Compares both at one position, in a snapshot that two connections share; the live read model then
+ * continues. The snapshot holds the weakest table locks for long: a session that needs an exclusive lock,
+ * e.g. a migration, would wait, and all others behind it. So the comparison is given up for it.
+ * @param shownMax differences reported for each table
  * @param meanwhile runs in parallel, after the snapshot; it may change only what is not compared
  * @throws ComparisonGivenUpError; errors of `meanwhile`
  */
@@ -172,8 +168,8 @@ const primaryKey = async (client: Client, table: string): Promise<readonly strin
 };
 
 const compare = async (client: Client, pair: Pair, shownMax: number): Promise<TableComparison> => {
-  // Forces a merge join in index order. A hash of whole rows would exceed work_mem, and parallel workers would build
-  // it, whose CPU time the service needs.
+  // A merge join in index order: a hash of whole rows would exceed work_mem, in parallel workers that take
+  // CPU.
   await client.query(`set local enable_hashjoin = ${pair.isKeyIndexed ? 'off' : 'on'}`);
   const { fields } = await client.query(`select * from (${pair.live}) one limit 0`);
   const columns = fields.map(({ name }) => name).filter((name) => !pair.key.includes(name));

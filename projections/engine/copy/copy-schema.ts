@@ -5,21 +5,18 @@ export interface TableName {
   readonly table: string;
 }
 
-/**
- * Schema of a read model's copy. As the only schema in `search_path`, it makes the same projection code write the
- * copy.
- */
+/** As the only schema in `search_path`, it makes the same projection code write the copy. */
 export const copySchemaOf = (projection: string): string => `copy_of_${projection.replaceAll('-', '_')}`;
 
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 export const quotedTable = ({ schema, table }: TableName): string => `${quoted(schema)}.${quoted(table)}`;
 
-/** A live table has a feature that cannot be copied: an operator must check it. */
+/** A live table has a feature that cannot be copied. */
 class UncopyableTableError extends Error {
   override readonly name = 'UncopyableTableError';
 }
 
-/** Finds a live table by its unqualified name. @throws Error if it does not exist */
+/** @param table unqualified @throws Error if it does not exist */
 export const liveTable = async (client: ClientBase, table: string): Promise<TableName> => {
   const { rows } = await client.query<TableName>(
     `select n.nspname as schema, c.relname as table from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -32,9 +29,7 @@ export const liveTable = async (client: ClientBase, table: string): Promise<Tabl
 };
 
 /**
- * Creates an empty table like the live one: columns, storage, constraints by name (later migrations use the names),
- * row-level security with its policies, and grants, but no indexes (`indexStatements`). Runs in the transaction of
- * `client`.
+ * Constraints keep their names, for later migrations. Indexes: see `indexStatements`.
  * @throws UncopyableTableError for a live table with triggers or foreign keys
  */
 export const createTableLike = async (
@@ -54,7 +49,7 @@ export const createTableLike = async (
   return copy;
 };
 
-/** Statements for the indexes without constraints that the copy lacks, with the same names. */
+/** Indexes without constraints, with the same names. */
 export const indexStatements = async (
   client: Pick<ClientBase, 'query'> | Pick<Pool, 'query'>,
   live: TableName,
@@ -67,12 +62,12 @@ export const indexStatements = async (
   return rows.map(({ statement }) => statement);
 };
 
-/** Waits for all promises, also after a failure, so that none still uses the tables. @throws the first failure */
+/** Waits also after a failure, so that none still uses the tables. @throws the first failure */
 export const allOf = async (works: readonly Promise<unknown>[]): Promise<void> => {
   for (const one of await Promise.allSettled(works)) if (one.status === 'rejected') throw one.reason;
 };
 
-/** A digest of everything that `createTableLike` and `indexStatements` copy. Changes with any of it. */
+/** Changes with anything that `createTableLike` and `indexStatements` copy. */
 export const shapeOf = async (client: ClientBase, tables: readonly TableName[]): Promise<string> => {
   const { rows } = await client.query<{ shape: string }>(shapeSql, [tables.map(quotedTable)]);
   return rows[0]?.shape ?? '';
@@ -106,7 +101,7 @@ const constraintsSql = `
   select format('alter table %s add constraint %I %s', $2::text, conname, pg_get_constraintdef(oid)) as statement
   from pg_constraint where conrelid = $1::regclass and contype in ('p', 'u', 'c', 'x') order by contype, conname`;
 
-/** Indexes without constraints. The definition names its table, qualified or not, at one known place. */
+/** The definition names its table, qualified or not, at one known place. */
 const indexesSql = `
   select regexp_replace(pg_get_indexdef(i.indexrelid), ' ON (ONLY )?\\S+ USING ', ' ON ' || $2::text || ' USING ')
     as statement

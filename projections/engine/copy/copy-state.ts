@@ -16,27 +16,23 @@ import {
   type TableName,
 } from './copy-schema.ts';
 
-/** Another process is building a copy of the read model. */
 class CopyBusyError extends Error {
   override readonly name = 'CopyBusyError';
 }
 
-/** A newer program migrated the database: this one does not know the schema of the tables. */
+/** A newer program migrated the database, so the schema is unknown. */
 class NewerSchemaError extends Error {
   override readonly name = 'NewerSchemaError';
 }
 
-/**
- * Everything that determines the rows of a copy besides the projection. With another value, the same events may give
- * other rows.
- */
+/** With another value, the same events may give other rows. */
 export interface Maker {
   readonly program: string;
   readonly migrations: readonly string[];
   readonly log: string;
 }
 
-/** Longest wait, in ms, for the weakest lock on each live table. */
+/** Wait for the weakest lock on each live table. */
 const LOCK_MS_MAX = 5_000;
 
 /** A rebuild takes long, and no request waits for it. */
@@ -65,7 +61,7 @@ export const connectCopy = async (
   return client;
 };
 
-/** Locks the copy of a read model until `guard` disconnects. @throws CopyBusyError */
+/** Until `guard` disconnects. @throws CopyBusyError */
 export const holdCopy = async (guard: ClientBase, projection: string): Promise<void> => {
   const { rows } = await guard.query<{ held: boolean }>(
     'select pg_try_advisory_lock($1::int, $2::int) as held',
@@ -77,8 +73,8 @@ export const holdCopy = async (guard: ClientBase, projection: string): Promise<v
 };
 
 /**
- * Continues an earlier run's copy if this program would build the same one; otherwise creates an empty copy.
- * @param livePosition position of the live read model; a copy after it was begun before a reset
+ * Continues a copy that this program would build in the same way.
+ * @param livePosition a copy after it was begun before a reset
  * @returns true if it continues an earlier copy
  * @throws NewerSchemaError
  */
@@ -143,7 +139,7 @@ const positionOf = async (client: ClientBase, { name }: Projection): Promise<Pos
   return rows[0]?.position ?? START;
 };
 
-/** The maker and the shape of the live tables: the copy would lack e.g. later grants. */
+/** The copy would lack e.g. later grants. */
 const makingOf = async (
   client: ClientBase,
   projection: Projection,
@@ -169,20 +165,16 @@ const madeWithOf = async (client: ClientBase, { name }: Projection): Promise<str
   return rows[0]?.made_with;
 };
 
-/**
- * True if program, schema and shape of the live tables are unchanged since the copy was begun.
- * @throws NewerSchemaError
- */
+/** False if program, schema or shape of the live tables has changed. @throws NewerSchemaError */
 export const isCopyCurrent = async (
   client: ClientBase,
   projection: Projection,
   maker: Maker,
 ): Promise<boolean> => (await madeWithOf(client, projection)) === (await makingOf(client, projection, maker));
 
-/** Deletes a copy completely. @returns true if it existed */
+/** @returns true if it existed */
 export const dropCopy = async (client: ClientBase, projection: string): Promise<boolean> => {
-  // Both or none. Dropping the schema first waits for a process that is replacing the copy; the row is searched after
-  // that.
+  // Both or none. The drop waits for a process that is replacing the copy; the row is searched after that.
   const results: unknown = await client.query(
     `drop schema if exists ${quoted(copySchemaOf(projection))} cascade;
      delete from read_model_copies where name = ${client.escapeLiteral(projection)}`,
@@ -191,8 +183,7 @@ export const dropCopy = async (client: ClientBase, projection: string): Promise<
 };
 
 /**
- * A transaction that locks the live checkpoint waits for the copy's last batches, longer than requests may be idle.
- * But a process that was stopped in the middle must not hold the lock forever.
+ * Long enough for the copy's last batches; but a stopped process must not hold the checkpoint's lock forever.
  */
 const IDLE_MS_MAX = 60_000;
 

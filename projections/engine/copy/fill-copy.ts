@@ -14,10 +14,10 @@ import type { Projection } from '../projection.ts';
 export interface FillOptions {
   readonly projection: Projection;
   readonly store: Pick<EventStore, 'subscribeToAll'>;
-  /** Its connections find the copy's tables first, its checkpoint and parked streams included. */
+  /** Finds the copy's tables first, its checkpoint and parked streams included. */
   readonly pool: Pool;
   readonly signal: AbortSignal;
-  /** Called after each commit. @param applied number of applied events */
+  /** After each commit. */
   readonly onCommit: (checkpoint: Checkpoint, applied: number) => void;
 }
 
@@ -27,8 +27,7 @@ const BATCH_SIZE = 2_000;
 const TRIES = 5;
 
 /**
- * Applies the missing events up to `target`, the live read model's checkpoint, so that both have the same events.
- * Commits each batch like the live runner: after a crash the next call continues at the copy's checkpoint.
+ * Up to the live checkpoint, so that both have the same events. After a crash the next call continues.
  * @param enough true ends the call early, after a commit
  * @returns the copy's checkpoint; before `target` only if it ended early
  */
@@ -72,8 +71,8 @@ const fillOnce = async (
 };
 
 /**
- * A log that reaches `target` (`requireLog`) and was then read to its end has no more events before it. This holds
- * also if the position is that of a filter's progress, not of an event.
+ * A log that reaches `target` (`requireLog`) and is read to its end has no more events before it, even if the
+ * position is that of a filter's progress, not of an event.
  */
 const upTo = (batch: EventBatch, target: Position): EventBatch =>
   batch.caughtUp || comparePositions(batch.position, target) > 0

@@ -13,7 +13,6 @@ import { inTransactionOf, type Maker } from './copy-state.ts';
 import { fillCopy, type FillOptions } from './fill-copy.ts';
 import { retryWhileUnavailable, requireLog } from './same-log.ts';
 
-/** A read model's copy that this process has locked. */
 export interface HeldCopy extends FillOptions {
   readonly projection: Projection;
   readonly store: EventStore;
@@ -27,31 +26,23 @@ class StaleCopyError extends Error {
   override readonly name = 'StaleCopyError';
 }
 
-/**
- * Longest time, in ms, that the live projector is blocked (plus one batch) while the copy applies the last events.
- */
+/** Ms that the live projector is blocked, plus one batch, while the copy applies the last events. */
 const BLOCKED_MS_MAX = 500;
-/**
- * Longest wait, in ms, for answers of the event store meanwhile: shorter than reads wait (2 s), with time to read.
- */
+/** Ms for the event store's answers meanwhile: shorter than reads wait (2 s), with time to read. */
 const ANSWER_MS_MAX = 1_500;
-/** Maximum number of attempts that the event store did not answer in time. */
 const UNANSWERED_MAX = 20;
-/** Longest wait, in ms, for the checkpoint's row: a retry of a long parked stream holds it. */
+/** Ms for the checkpoint's row: a retry of a long parked stream holds it. */
 const LOCK_WAIT_MS_MAX = 60_000;
-/** Lock timeout of one attempt, in ms. Short, so that an abort takes effect quickly. */
+/** Ms of one attempt. Short, so that an abort takes effect quickly. */
 const LOCK_TRY_MS = 500;
 const LOCK_NOT_AVAILABLE = '55P03';
 
 /**
- * Brings the copy to the live read model's checkpoint and runs `work` while both are there, in a transaction of
- * `guard` that locks the live checkpoint's row. The live runner and retries of parked streams begin with that row. So
- * none of them changes anything meanwhile, and none is in progress when the row is locked.
- *
- * Many events may arrive while the copy catches up: they are applied before the row is locked, and only the rest
- * after it. If the rest is too much, the lock is released again, so that the live read model's lag stays small.
- * @throws OtherLogError if the log ends before; EventStoreUnavailableError; StaleCopyError if the live read model was
- * reset meanwhile
+ * Runs `work` with both at the same checkpoint, whose live row is locked: live runner and retries begin with
+ * that row, so none is in progress or changes anything. Events that arrive meanwhile are applied before the
+ * lock, only the rest after it; if that is too much, the lock is released, so that the live lag stays small.
+ * @throws OtherLogError if the log ends before; EventStoreUnavailableError; StaleCopyError after a reset of
+ *   the live read model
  */
 export const meetLive = async <T>(copy: HeldCopy, work: (position: Position) => Promise<T>): Promise<T> => {
   const { guard, projection } = copy;
@@ -75,8 +66,7 @@ export const meetLive = async <T>(copy: HeldCopy, work: (position: Position) => 
 };
 
 /**
- * Brings the copy towards the live read model's position while that is locked, within a time limit. An event store
- * that does not answer must not block the live read model.
+ * The live read model is locked, so a silent event store must not block this.
  * @throws EventStoreUnavailableError if it did not answer in time; OtherLogError
  */
 const reach = async (copy: HeldCopy, livePosition: Position): Promise<Position> => {

@@ -22,14 +22,14 @@ export interface OnlineOptions {
   readonly databaseUrl: string;
   readonly store: EventStore;
   readonly log: Logger;
-  /** Version of the program: a copy by another program is restarted. */
+  /** A copy by another version of the program is restarted. */
   readonly program: string;
-  /** Names of the program's migrations: it builds nothing on a newer schema. */
+  /** The program's: it builds nothing on a newer schema. */
   readonly migrations: readonly string[];
   /** Aborting it leaves the live read model unchanged and drops the copy. */
   readonly signal: AbortSignal;
   readonly onProgress: (progress: { readonly events: number; readonly fraction: number }) => void;
-  /** Maximum number of reported differences for each table. Default 20. */
+  /** Differences for each table. Default 20. */
   readonly shownMax?: number;
 }
 
@@ -39,15 +39,15 @@ export interface OnlineRebuild extends ReadModelComparison {
 
 const SHOWN_MAX = 20;
 
-/** True for a read model that can be made of the log alone: of the others all is left as it is. */
+/** Other read models cannot be made of the log alone: they are left as they are. */
 export const isRebuildable = ({ tables }: Projection): boolean => tables.length > 0;
 
 /**
- * Rebuilds the read model while the live one serves, and replaces it.
+ * Rebuilds and replaces the read model while the live one serves. After a failure the next run continues the
+ * copy; after an abort it is dropped.
  * @param allowParked also replaces it by a copy with parked streams that the live one has applied
  * @returns the differences of the live one, just before the switch
- * @throws CopyBusyError, OtherLogError, SwitchRefusedError; any database error. The live read model is then
- * unchanged, and the next run continues the copy. After an abort: `signal`'s reason, and the copy is dropped.
+ * @throws CopyBusyError, OtherLogError, SwitchRefusedError; database errors: nothing has changed
  */
 export const rebuildOnline = (
   options: OnlineOptions,
@@ -62,10 +62,7 @@ export const rebuildOnline = (
     return { ...comparison, resumed };
   });
 
-/**
- * Rebuilds the read model while the live one serves, compares the two, and drops the copy.
- * @throws CopyBusyError, OtherLogError; any database error
- */
+/** Compares and drops the copy. @throws CopyBusyError, OtherLogError; any database error */
 export const verifyOnline = (options: OnlineOptions, projection: Projection): Promise<OnlineRebuild> =>
   withCopy(options, projection, async (copy, resumed) => {
     const comparison = await compareCopy(copy, options.shownMax ?? SHOWN_MAX);
@@ -129,7 +126,7 @@ const makeCopy = async <T>(
       asyncCommit: true,
       system: true,
       timeouts: copyTimeouts,
-      // Only this schema: a table that the projection does not list is not found, instead of being the live one.
+      // Only this schema: a table that the projection does not list is not found.
       searchPath: quoted(copySchemaOf(projection.name)),
     },
     options.log,
@@ -151,7 +148,7 @@ const makeCopy = async <T>(
   }
 };
 
-/** Another process that changes rows without an event, e.g. an erasure of personal data, dropped the copy. */
+/** Dropped by a process that changes rows without an event, e.g. an erasure. */
 class CopyGoneError extends Error {
   override readonly name = 'CopyGoneError';
 }
@@ -165,9 +162,8 @@ const isThere = ({ guard, projection }: HeldCopy): Promise<boolean> =>
   );
 
 /**
- * Updates the planner's statistics and the visibility map. Rows that an old snapshot does not see stay unknown to the
- * map. `truncate false`: to return empty pages, vacuum would wait 5 s for readers of the table, and the comparison
- * reads it.
+ * For the planner's statistics and the visibility map. `truncate false`: otherwise vacuum would wait 5 s for
+ * the comparison, which reads the table.
  */
 const vacuumCopy = async ({ pool, projection }: HeldCopy): Promise<void> => {
   const schema = copySchemaOf(projection.name);

@@ -6,14 +6,12 @@ import {
   type Position,
 } from '../../../shared/event-store/event-store.ts';
 
-/** The log is not the one of the live read model: a copy cannot be built from it. */
 export class OtherLogError extends Error {
   override readonly name = 'OtherLogError';
 }
 
 /**
- * Refuses a log that ends before the live read model's position: it was restored to an earlier time. A copy from it
- * would look complete, because the end of the log is reached.
+ * A log restored to an earlier time would make an incomplete copy look complete.
  * @throws OtherLogError for such a log, and for another kind of log; errors of `head`
  */
 export const requireLog = async (
@@ -41,8 +39,7 @@ const TRIES_MS_MAX = 30_000;
 const TRY_EVERY_MS = 250;
 
 /**
- * Retries a question to the event store: a rebuild takes minutes, and should survive some seconds without an answer.
- * Only for questions that block no other work.
+ * A rebuild should survive some seconds without an answer. Only for questions that block no other work.
  * @throws EventStoreUnavailableError after half a minute without an answer
  */
 export const retryWhileUnavailable = async <T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T> => {
@@ -58,9 +55,9 @@ export const retryWhileUnavailable = async <T>(ask: () => Promise<T>, signal: Ab
   }
 };
 
-/** The first event identifies a log. A copy of one log is not continued with another. */
+/** The first event identifies a log: a copy of one log is not continued with another. */
 export const identityOf = async (store: Pick<EventStore, 'readAll'>): Promise<string> => {
-  // A page of 100, because the server's own events at the start of a log are skipped in pages of this size.
+  // The server's own events at the start of a log are skipped in pages of this size.
   const [first] = await store.readAll({ after: START, limit: 100 });
   return first === undefined ? 'empty' : `from ${first.id}`;
 };

@@ -6,37 +6,31 @@ import { isCopyCurrent } from './copy-state.ts';
 import { copySchemaOf, liveTable, quoted, quotedTable, type TableName } from './copy-schema.ts';
 import { meetLive, type HeldCopy } from './meet-live.ts';
 
-/** The switch was refused; the live read model is unchanged. */
+/** The live read model is unchanged. */
 class SwitchRefusedError extends Error {
   override readonly name = 'SwitchRefusedError';
 }
 
 /**
- * Lock timeouts of the attempts, in ms, in turn: each for all live tables together, because readers queue behind the
- * lock. The last is longer than Postgres needs to cancel an autovacuum that blocks it (`deadlock_timeout`, 1 s). With
- * `EXCHANGE_MS` it is shorter than any read waits (2 s).
+ * In turn, for all live tables together, as readers queue behind the lock. The last exceeds Postgres' wait
+ * before it cancels an autovacuum (`deadlock_timeout`, 1 s); with `EXCHANGE_MS` it is below any read's (2 s).
  */
 const LOCK_MS = [100, 200, 400, 1_300] as const;
-/** Time limit of the drop, in ms: an autovacuum may be processing the TOAST tables. */
+/** For the drop: an autovacuum may be processing the TOAST tables. */
 const EXCHANGE_MS = 500;
-/**
- * Lock timeout, in ms, for the copy's own tables: no session reads them, but an autovacuum may be processing them.
- */
+/** For the copy's own tables: only an autovacuum may be processing them. */
 const COPY_LOCK_MS = 1_300;
 const SHOWN_MAX = 20;
 const TRIES = 40;
 const PAUSE_MS = 500;
 
 /**
- * Replaces the live read model by the copy, in one transaction with the checkpoint: readers see one or the other,
- * complete. Leaves the copy's schema without the exchanged tables; the caller must drop it. Prepared statements of
- * other processes use the new tables from their next execution, because Postgres then plans them again.
- *
- * The checkpoint keeps its position, because both are there. Its epoch is raised, so that the live runner restarts
- * with the copy's parked streams, and no cached answer is mistaken for one of the new rows.
+ * One transaction with the checkpoint: readers see one or the other, complete. The caller must drop the
+ * copy's schema. Postgres plans other processes' prepared statements again, for the new tables. The
+ * checkpoint keeps its position; its epoch is raised, so that the live runner restarts with the copy's parked
+ * streams, and no cached answer is mistaken for one of the new rows.
  * @param allowParked also replaces it by a copy with parked streams that the live one has applied
- * @throws SwitchRefusedError if the tables are permanently in use, the schema has changed, or the copy has parked
- * streams that the live one has applied
+ * @throws SwitchRefusedError if tables are permanently in use, the schema changed, or such streams are parked
  */
 export const switchCopy = async (copy: HeldCopy, allowParked: boolean): Promise<void> => {
   for (let tries = 0; tries < TRIES; tries += 1) {
@@ -82,8 +76,8 @@ const exchangeTables = async (copy: HeldCopy, allowParked: boolean, lockMs: numb
   await guard.query(lockWithin(ofCopy, COPY_LOCK_MS));
   failpoint('copy-in-switch');
   const literal = guard.escapeLiteral(name);
-  // One message, the commit included: so readers wait for the server only, even if this process is stopped or slow
-  // now.
+  // One message, the commit included: readers wait for the server only, even if this process is slow or
+  // stopped.
   await guard.query(
     [
       lockWithin(live, lockMs),
@@ -101,7 +95,7 @@ const exchangeTables = async (copy: HeldCopy, allowParked: boolean, lockMs: numb
   );
 };
 
-/** One limit for all tables together: `lock_timeout` applies to each lock, and the waits would add up. */
+/** In total: `lock_timeout` applies to each lock, and the waits would add up. */
 const lockWithin = (tables: readonly TableName[], withinMs: number): string =>
   `set local statement_timeout = ${withinMs};
    lock table ${tables.map(quotedTable).join(', ')} in access exclusive mode`;
@@ -115,8 +109,8 @@ const tablesOf = async (guard: Client, schema: string): Promise<readonly TableNa
 };
 
 /**
- * Checked in the transaction of the switch: until then both sides park and apply streams. $1: the read model. A side
- * lacks the events of a stream from the revision at which it is parked.
+ * In the switch's transaction, as both sides still park and apply. A side lacks a parked stream's later
+ * events.
  */
 const lackedBy = (lacking: string, other: string): string =>
   `select a.stream from ${lacking} a left join ${other} b on b.projection = a.projection and b.stream = a.stream
