@@ -1,5 +1,5 @@
 import { brandDomainOf, type LinkedBrand } from '../../domain/brands/brand.ts';
-import { isHttpUrl } from '../../shared/outbound/outbound-url.ts';
+import { isHttpUrl } from '../../domain/values.ts';
 
 /**
  * AdCP brand manifest: a house's portfolio, or one brand. The text is foreign: validated, bounded, cleaned.

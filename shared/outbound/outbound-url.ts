@@ -11,6 +11,9 @@ export interface OutboundPolicy {
 /** A name with a single label only exists inside a private network. */
 const INTERNAL_NAME = /^[^.]+$|(?:^|\.)(?:localhost|local|internal|intranet|lan|home|corp|arpa|onion)$/;
 
+/** The URL parser also reads `https:example.com`, which other programs treat as a relative address. */
+const HTTP_AND_HOST = /^https?:\/\/[^/\\]/i;
+
 const NOT_HTTPS = 'must be a URL starting with https://';
 
 /** Only the text: addresses can change until the connection is made (`guardedLookup`). */
@@ -23,7 +26,7 @@ export const urlProblem = (text: string, policy: OutboundPolicy): UrlProblem | u
 
 const problemOf = (text: string, allowLoopback: boolean): UrlProblem | undefined => {
   if (!URL.canParse(text)) return 'must be a URL';
-  if (!isHttpUrl(text)) return NOT_HTTPS;
+  if (!HTTP_AND_HOST.test(text)) return NOT_HTTPS;
   const url = new URL(text);
   if (url.username !== '' || url.password !== '') return 'must not hold a user name or password';
   const host = hostOf(url);
@@ -51,6 +54,3 @@ export const isPublicAddress = (text: string): boolean => {
 
 export const isLoopbackAddress = (address: string): boolean =>
   ipaddr.isValid(address) && ipaddr.process(address).range() === 'loopback';
-
-/** The URL parser also accepts `https:example.com`, which other programs treat as a relative address. */
-export const isHttpUrl = (text: string): boolean => /^https?:\/\/[^/\\]/i.test(text) && URL.canParse(text);

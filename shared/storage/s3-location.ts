@@ -1,5 +1,3 @@
-import { isHttpUrl } from '../outbound/outbound-url.ts';
-
 export interface S3Location {
   readonly bucket: string;
   /** Empty, or ends with `/`. */
@@ -14,6 +12,7 @@ export interface S3Location {
 const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
 const PREFIX = /^(?:[A-Za-z0-9_.-]+\/)*$/;
 const REGION = /^[a-z0-9-]{1,40}$/;
+const HTTP = /^https?:\/\//i;
 
 /** `s3://[key:secret@]bucket[/prefix]?region=R[&endpoint=URL]`. @throws RangeError without the text */
 export const parseS3Location = (text: string): S3Location => {
@@ -26,7 +25,7 @@ export const parseS3Location = (text: string): S3Location => {
   const isWhole = (username === '') === (password === '');
   if (protocol !== 's3:' || hash !== '' || port !== '' || !isKnown || !isWhole) throw wrong();
   if (!BUCKET.test(hostname) || !PREFIX.test(prefix) || !REGION.test(region)) throw wrong();
-  if (endpoint !== null && !isHttpUrl(endpoint)) throw wrong();
+  if (endpoint !== null && !(HTTP.test(endpoint) && URL.canParse(endpoint))) throw wrong();
   return {
     bucket: hostname,
     prefix,

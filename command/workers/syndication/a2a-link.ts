@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { DefaultAgentCardResolver, JsonRpcTransport } from '@a2a-js/sdk/client';
 import { z } from 'zod';
-import { isHttpUrl } from '../../../shared/outbound/outbound-url.ts';
+import { isHttpUrl } from '../../../domain/values.ts';
 import type { JsonObject } from '../../../shared/event-store/event-store.ts';
 import {
   refusedBy,
