@@ -30,27 +30,38 @@ export interface EventDefinition {
   readonly upcasters?: readonly ((data: never) => unknown)[];
 }
 
-export interface StreamKind {
+export interface StreamKind<Type extends string = string> {
   /** The streams' names begin with it and a `-`. */
   readonly category: string;
   readonly namedAfter: string;
   readonly events: Readonly<Record<string, EventDefinition>>;
   /** How the audit log shows its events. Absent: it leaves them out. */
-  readonly audited?: AuditedStream;
+  readonly audited?: AuditedStream<Type>;
 }
 
 /** Members that all events of a stream share, or that keep their value until an event changes them. */
 export type CarriedMember = 'advertiserId' | 'campaignIds' | 'part';
 
-export interface AuditedStream {
+export interface AuditedStream<Type extends string = string> {
   /** Type of the resource in the audit log. */
-  readonly resourceType: string;
+  readonly resourceType: Type;
   readonly carries: readonly CarriedMember[];
 }
 
-const audited = (resourceType: string, ...carries: readonly CarriedMember[]): AuditedStream => ({
-  resourceType,
-  carries,
+type StreamEvents = Pick<StreamKind, 'category' | 'events'>;
+
+/** A kind that the audit log shows. Its resource type is inferred as a literal: `AuditedResource` is their union. */
+const audited = <const Type extends string>(
+  { category, events }: StreamEvents,
+  namedAfter: string,
+  resourceType: Type,
+  ...carries: readonly CarriedMember[]
+): StreamKind<Type> => ({ category, namedAfter, events, audited: { resourceType, carries } });
+
+const unaudited = ({ category, events }: StreamEvents, namedAfter: string): StreamKind<never> => ({
+  category,
+  namedAfter,
+  events,
 });
 
 const ofAccount = (what: string): string => `<customerId>-<${what}>`;
@@ -60,60 +71,35 @@ const ofAccount = (what: string): string => `<customerId>-<${what}>`;
  * members of audiences and items of catalogs (they are data, partly personal), reserved names, plans of syncs. It also
  * leaves out the directory of sellers, which belongs to no account.
  */
-export const allEvents: readonly StreamKind[] = [
-  { ...accountAggregate, namedAfter: '<customerId>', audited: audited('ACCOUNT') },
-  { ...advertiserAggregate, namedAfter: ofAccount('advertiserId'), audited: audited('ADVERTISER') },
-  {
-    ...eventSourceAggregate,
-    namedAfter: ofAccount('sourceId'),
-    audited: audited('EVENT_SOURCE', 'advertiserId'),
-  },
-  {
-    category: CONVERSIONS,
-    namedAfter: ofAccount('sourceId'),
-    events: conversionEvents,
-    audited: audited('CONVERSIONS'),
-  },
-  { ...audienceAggregate, namedAfter: ofAccount('audienceId'), audited: audited('AUDIENCE', 'advertiserId') },
-  { category: AUDIENCE_BATCH, namedAfter: ofAccount('batchId'), events: audienceBatchEvents },
-  {
-    // Erasures belong to the account; they have no state to fold.
-    category: PERSONAL_DATA,
-    namedAfter: '<customerId>',
-    events: personalDataEvents,
-    audited: audited('ACCOUNT'),
-  },
-  { ...catalogAggregate, namedAfter: ofAccount('catalogId'), audited: audited('CATALOG', 'advertiserId') },
-  {
-    category: CATALOG_CONTENT,
-    namedAfter: '<customerId>-<catalogId>-<contentHash>',
-    events: catalogContentEvents,
-  },
-  { ...resourceSyncAggregate, namedAfter: ofAccount('commandId') },
-  { ...taskAggregate, namedAfter: ofAccount('taskId'), audited: audited('TASK') },
-  { ...agentAggregate, namedAfter: ofAccount('agentId'), audited: audited('ADCP_AGENT') },
-  {
-    ...syndicationAggregate,
-    namedAfter: ofAccount('recordId'),
-    audited: audited('SYNDICATION', 'advertiserId'),
-  },
-  { ...campaignAggregate, namedAfter: ofAccount('campaignId'), audited: audited('CAMPAIGN', 'advertiserId') },
-  {
-    ...creativeAggregate,
-    namedAfter: ofAccount('creativeId'),
-    audited: audited('CREATIVE', 'advertiserId', 'campaignIds'),
-  },
-  { ...creativeNamesAggregate, namedAfter: ofAccount('campaignId') },
-  { ...sellerDirectoryAggregate, namedAfter: '0' },
-  {
-    ...engineConnectionAggregate,
-    namedAfter: ofAccount('slotId'),
-    audited: audited('ENGINE_CONNECTION', 'part'),
-  },
-  {
-    ...creativeSessionAggregate,
-    namedAfter: ofAccount('sessionId'),
-    audited: audited('CREATIVE_SESSION', 'advertiserId', 'campaignIds'),
-  },
-  { ...assetAggregate, namedAfter: ofAccount('assetId'), audited: audited('ASSET', 'advertiserId') },
-];
+export const allEvents = [
+  audited(accountAggregate, '<customerId>', 'ACCOUNT'),
+  audited(advertiserAggregate, ofAccount('advertiserId'), 'ADVERTISER'),
+  audited(eventSourceAggregate, ofAccount('sourceId'), 'EVENT_SOURCE', 'advertiserId'),
+  audited({ category: CONVERSIONS, events: conversionEvents }, ofAccount('sourceId'), 'CONVERSIONS'),
+  audited(audienceAggregate, ofAccount('audienceId'), 'AUDIENCE', 'advertiserId'),
+  unaudited({ category: AUDIENCE_BATCH, events: audienceBatchEvents }, ofAccount('batchId')),
+  // Erasures belong to the account; they have no state to fold.
+  audited({ category: PERSONAL_DATA, events: personalDataEvents }, '<customerId>', 'ACCOUNT'),
+  audited(catalogAggregate, ofAccount('catalogId'), 'CATALOG', 'advertiserId'),
+  unaudited(
+    { category: CATALOG_CONTENT, events: catalogContentEvents },
+    '<customerId>-<catalogId>-<contentHash>',
+  ),
+  unaudited(resourceSyncAggregate, ofAccount('commandId')),
+  audited(taskAggregate, ofAccount('taskId'), 'TASK'),
+  audited(agentAggregate, ofAccount('agentId'), 'ADCP_AGENT'),
+  audited(syndicationAggregate, ofAccount('recordId'), 'SYNDICATION', 'advertiserId'),
+  audited(campaignAggregate, ofAccount('campaignId'), 'CAMPAIGN', 'advertiserId'),
+  audited(creativeAggregate, ofAccount('creativeId'), 'CREATIVE', 'advertiserId', 'campaignIds'),
+  unaudited(creativeNamesAggregate, ofAccount('campaignId')),
+  unaudited(sellerDirectoryAggregate, '0'),
+  audited(engineConnectionAggregate, ofAccount('slotId'), 'ENGINE_CONNECTION', 'part'),
+  audited(
+    creativeSessionAggregate,
+    ofAccount('sessionId'),
+    'CREATIVE_SESSION',
+    'advertiserId',
+    'campaignIds',
+  ),
+  audited(assetAggregate, ofAccount('assetId'), 'ASSET', 'advertiserId'),
+] as const;

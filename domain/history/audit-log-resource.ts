@@ -3,10 +3,9 @@ import { allEvents } from '../all-events.ts';
 import { Change } from './change-resource.ts';
 import { Timestamp } from '../values.ts';
 
+const streamTypes = allEvents.flatMap(({ audited }) => (audited === undefined ? [] : [audited.resourceType]));
 /** Users and API keys are parts of their account's stream. */
-const types = new Set(
-  allEvents.flatMap(({ audited }) => audited?.resourceType ?? []).concat('API_KEY', 'USER'),
-);
+const types = new Set([...streamTypes, 'API_KEY', 'USER'] as const);
 
 export const AuditedResource = z.enum([...types].sort());
 export type AuditedResource = z.infer<typeof AuditedResource>;

@@ -6,7 +6,7 @@ import { ENGINE_CONNECTION } from '../engines/engine-connection.ts';
 import type { AuditedResource } from './audit-log-resource.ts';
 import { otherCausesOf, type OtherCauses } from '../causation.ts';
 
-const resources: ReadonlyMap<string, AuditedStream> = new Map(
+const resources: ReadonlyMap<string, AuditedStream<AuditedResource>> = new Map(
   allEvents.flatMap(({ category, audited }) => (audited === undefined ? [] : [[category, audited]])),
 );
 
