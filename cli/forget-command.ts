@@ -9,7 +9,7 @@ export const addForgetCommand = (program: OperatorCommand, tools: Tools): void =
   program
     .command('forget')
     .description(
-      'Forgets persons: their data in the log becomes unreadable, and they are deleted from audiences, here and at ' +
+      'Forgets persons: their data in the log becomes unreadable, and they are deleted from all audiences, here and at ' +
         'agents. Run it again after an interruption.',
     )
     .requiredOption('--account <ACCOUNT>', 'id of the account', parseId)

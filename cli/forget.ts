@@ -3,13 +3,18 @@ import type { Pool, PoolClient } from 'pg';
 import { executeOnAudience } from '../command/audiences/load.ts';
 import type { Installation } from '../app/installation.ts';
 import { personalDataEvents, personalDataStream } from '../domain/personal-data/personal-data-events.ts';
-import { restartDeliveries } from '../command/workers/syndication/restart-deliveries.ts';
+import { deliveriesTable, restartDeliveries } from '../command/workers/syndication/restart-deliveries.ts';
 import { audiencesProjection } from '../projections/audiences.ts';
 import { cancelWhenInTheWay } from '../projections/engine/copy/cancel-statements.ts';
 import { dropCopy } from '../projections/engine/copy/copy-state.ts';
 import { raiseEpoch } from '../projections/engine/checkpoint.ts';
 import { startProjections } from '../projections/engine/projection-engine.ts';
-import { takeOutAll, takeOutPersons, type DeletedMembers } from '../projections/take-out-persons.ts';
+import {
+  memberTables,
+  takeOutAll,
+  takeOutPersons,
+  type DeletedMembers,
+} from '../projections/take-out-persons.ts';
 import { findAccount } from '../query/accounts/list-accounts.ts';
 import { sleep } from '../shared/async/backoff.ts';
 import { isoTimestamp, systemClock } from '../shared/async/clock.ts';
@@ -319,8 +324,5 @@ const recordForgettings = async ({ pool, store, customerId }: Forgetting): Promi
 
 /** Deleted values remain in the table pages until VACUUM. */
 const cleanUp = async ({ pool }: Forgetting): Promise<void> => {
-  const members = ['audience_members', 'audience_removals', 'audience_batches'];
-  for (const table of ['secrets', ...members, 'syndication_deliveries']) {
-    await pool.query(`vacuum ${table}`);
-  }
+  for (const table of ['secrets', ...memberTables, deliveriesTable]) await pool.query(`vacuum ${table}`);
 };

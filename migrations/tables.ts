@@ -59,8 +59,8 @@ const hidden = {
 
 /**
  * Not read models. `api_keys`: no event contains the hash; the projection repeats `announced` and
- * `revoked_at` after a crash or a restored backup. `work_list`: projections ask for work, `shared/work-list/`
- * hands it out.
+ * `revoked_at` after a crash or a restored backup; a reset of all read models finds the accounts in it, because
+ * `accounts` may be incomplete then. `work_list`: projections ask for work, `shared/work-list/` hands it out.
  */
 const owned = {
   api_keys: own(
@@ -85,9 +85,10 @@ const owned = {
       'app/lookups/launched-creatives.ts',
     ],
     'query/syndication/find-record-work.ts',
+    'projections/engine/copy/copy-state.ts',
   ),
   secrets: own(['shared/secrets/', 'shared/personal-data/personal-keys.ts']),
-  personal_keys: own(['shared/personal-data/personal-keys.ts']),
+  personal_keys: own(['shared/personal-data/personal-keys.ts'], 'cli/events-commands.ts'),
   snapshots: own(['shared/aggregate/snapshots.ts', 'projections/engine/reset.ts']),
   idempotency_keys: own(['shared/idempotency/']),
   rate_limits: own(['shared/limits/']),

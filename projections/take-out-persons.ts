@@ -1,5 +1,8 @@
 import type { ClientBase } from 'pg';
 
+/** Tables that contain persons. */
+export const memberTables = ['audience_members', 'audience_removals', 'audience_batches'] as const;
+
 export type DeletedMembers = ReadonlyMap<string, number>;
 
 interface DeletedCount {

@@ -5,8 +5,7 @@ import { readModelTables, tables } from '../../migrations/tables.ts';
 import { allProjections } from '../../projections/all-projections.ts';
 import { useReadModelDatabase } from '../support/read-model-database.ts';
 
-/** The operator's commands in `cli/` repair rows of any table by hand, and are not searched. */
-const FOLDERS = ['app', 'command', 'domain', 'projections', 'query', 'shared'];
+const FOLDERS = ['app', 'cli', 'command', 'domain', 'projections', 'query', 'shared'];
 
 const readModels = useReadModelDatabase();
 
@@ -19,14 +18,16 @@ interface Use {
 const WRITES = String.raw`insert into|update|delete from|truncate`;
 const READS = String.raw`from|join|using|table: '|counts: '|oldRows\(\w+, '`;
 
+/** Other names with an underscore are tables only. These are also a field of AdCP and a setting of Postgres. */
+const AMBIGUOUS = ['event_sources', 'log_checkpoints'];
+
 const usesIn = (file: string, text: string): readonly Use[] => {
-  const source = text.replaceAll(/\/\*.*?\*\/|^\s*\/\/.*$/gms, '');
+  const source = text.replaceAll(/\/\*.*?\*\/|^\s*\/\/[^\n]*$/gms, '');
   return Object.keys(tables).flatMap((table) => {
     const found = (pattern: string): boolean => new RegExp(pattern).test(source);
     const isWrite = found(String.raw`\b(?:${WRITES}) ${table}\b`);
-    // A name with an underscore is never a variable, but this one is also a field of AdCP.
     const isRead =
-      table.includes('_') && table !== 'event_sources'
+      table.includes('_') && !AMBIGUOUS.includes(table)
         ? found(String.raw`\b${table}\b`)
         : found(String.raw`\b(?:${READS})\s*${table}\b`);
     const isCte = found(String.raw`\b${table}\s*(?:\([^)]*\)\s*)?as (?:materialized )?\(`);
@@ -73,6 +74,7 @@ it.each([
   ['command/campaigns/load.ts', 'select id from campaigns c', 'campaigns'],
   ['command/campaigns/load.ts', 'delete from campaign_counts', 'campaign_counts'],
   ['query/campaigns/list.ts', 'update campaigns set phase = 1', 'campaigns'],
+  ['command/campaigns/load.ts', '\n// A comment.\nselect id from campaigns c', 'campaigns'],
   ['command/assets/load.ts', `oldRows(pool, 'assets', { days: 7 })`, 'assets'],
 ])('finds a use in %s: %s', (file, text, table) => {
   expect(usesIn(file, `'${text}'`).filter(isForbidden)).toMatchObject([{ file, table }]);

@@ -1,5 +1,7 @@
 import type { ClientBase } from 'pg';
 
+export const deliveriesTable = 'syndication_deliveries';
+
 /**
  * A delivery whose cursor is one of the ids restarts at that id's revision, so that the cursor does not keep
  * the id. The lock makes workers that have a page wait for the deletion; they notice the new `touched_at` and
