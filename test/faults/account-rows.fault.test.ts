@@ -31,7 +31,7 @@ import { exchange } from '../support/program.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { startSupervisor, type Supervisor } from './kit/supervisor.ts';
 
-/** The credential rows follow the accounts' streams after any interruption. */
+/** ResultContext any interruption, the credential rows become equal to the accounts' streams. */
 
 type NewKey = ApiKeyResource & { readonly key: string };
 type Access = 'disabled' | 'enabled';
@@ -51,7 +51,7 @@ afterAll(async () => {
 const openHere = (): Promise<Installation> =>
   openPatiently(readConfig({ DATABASE_URL: database.url }), 'faults');
 
-/** The state in the row, and in the stream's last event. */
+/** The state in the row and in the stream's last event. */
 const standing = async (customerId: number): Promise<readonly [row: Access, stream: Access]> => {
   const { rows } = await installation.pool.query<{ disabled: boolean }>(
     'select disabled_at is not null as disabled from accounts where customer_id = $1',
@@ -73,47 +73,50 @@ const until = async (what: string, holds: () => Promise<boolean>): Promise<void>
   }
 };
 
-describe('disabling and enabling an account at the same moment', () => {
+describe('disabling and enabling an account concurrently', () => {
   it.each([
     ['disabled', 'enabled'],
     ['enabled', 'disabled'],
-  ] as const)('%s writes its row after %s, decided later, has written its own', async (slow, fast) => {
-    const { customerId } = await createAccount(installation, 'Interleaved');
-    await setAccess(installation, customerId, fast);
-    let release = (): void => undefined;
-    const released = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    let reached = (): void => undefined;
-    const isReached = new Promise<void>((resolve) => {
-      reached = resolve;
-    });
-    const { store, pool } = installation;
-    const late = {
-      store,
-      clock: systemClock,
-      rows: accountRowsIn(
-        new Proxy(pool, {
-          get: (target, name: keyof typeof pool) =>
-            name === 'query'
-              ? async (...asked: readonly unknown[]) => {
-                  reached();
-                  await released;
-                  return Reflect.apply(target.query, target, asked) as unknown;
-                }
-              : target[name],
-        }),
-      ),
-    };
-    const first = setAccountAccess(late, customerId, slow);
-    await isReached;
-    await setAccess(installation, customerId, fast);
-    release();
-    await first;
-    expect(await standing(customerId)).toEqual([fast, fast]);
-  });
+  ] as const)(
+    '%s writes its row after %s, which was decided later, has written its row',
+    async (slow, fast) => {
+      const { customerId } = await createAccount(installation, 'Interleaved');
+      await setAccess(installation, customerId, fast);
+      let release = (): void => undefined;
+      const released = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      let reached = (): void => undefined;
+      const isReached = new Promise<void>((resolve) => {
+        reached = resolve;
+      });
+      const { store, pool } = installation;
+      const late = {
+        store,
+        clock: systemClock,
+        rows: accountRowsIn(
+          new Proxy(pool, {
+            get: (target, name: keyof typeof pool) =>
+              name === 'query'
+                ? async (...asked: readonly unknown[]) => {
+                    reached();
+                    await released;
+                    return Reflect.apply(target.query, target, asked) as unknown;
+                  }
+                : target[name],
+          }),
+        ),
+      };
+      const first = setAccountAccess(late, customerId, slow);
+      await isReached;
+      await setAccess(installation, customerId, fast);
+      release();
+      await first;
+      expect(await standing(customerId)).toEqual([fast, fast]);
+    },
+  );
 
-  it("by two processes, many times: the row equals the stream's state", async () => {
+  it("repeated in two processes: the row equals the stream's state", async () => {
     const other = await openHere();
     const accounts = await Promise.all(
       Array.from({ length: 10 }, (_, n) => createAccount(installation, `Both ${n}`)),
@@ -134,13 +137,13 @@ describe('disabling and enabling an account at the same moment', () => {
     }
     await other.close();
     console.log(
-      `100 pairs at once: ${seen.disabled} ended disabled, ${seen.enabled} enabled, all rows right`,
+      `100 concurrent pairs: ${seen.disabled} ended disabled, ${seen.enabled} enabled, all rows correct`,
     );
   });
 });
 
 describe("an operator's command killed between event and row", () => {
-  it('the running service makes the row follow: an account that was disabled, a user who was added', async () => {
+  it('the running service updates the rows: an account was disabled, a user was added', async () => {
     const account = await createAccount(installation, 'Killed');
     const { customerId, apiKey } = account;
     const killed = { DATABASE_URL: database.url, EXCHANGE_FAILPOINTS: 'after-append:1' };
@@ -165,7 +168,7 @@ describe("an operator's command killed between event and row", () => {
     await supervisor.stop();
   });
 
-  it('an account whose opening was cut off behind its event, and that was disabled then, never looks open', async () => {
+  it('an account whose creation was interrupted after its event and that was then disabled never appears enabled', async () => {
     const killed = await exchange(['accounts', 'create', '--name', 'Unseen'], {
       DATABASE_URL: database.url,
       EXCHANGE_FAILPOINTS: 'after-append:1',
@@ -191,7 +194,7 @@ describe("an operator's command killed between event and row", () => {
     }
   });
 
-  it('an account whose opening was cut off before its event is none: not listed, not in the way of a first one', async () => {
+  it('an account whose creation was interrupted before its event does not exist: it is not listed and does not prevent a first account', async () => {
     const empty = await createTestDatabase();
     const settings = { DATABASE_URL: empty.url };
     const killed = await exchange(['accounts', 'create', '--name', 'Half'], {
@@ -214,7 +217,7 @@ describe("an operator's command killed between event and row", () => {
   });
 });
 
-it("a seller's account whose rows an older program has written becomes one when its events come again", async () => {
+it("'a seller account with rows of an older version becomes a seller account when its events are applied again'", async () => {
   const { customerId } = await createSellerAccount(installation, 'News desk', 1);
   const rows = async (): Promise<unknown> =>
     (
@@ -232,7 +235,7 @@ it("a seller's account whose rows an older program has written becomes one when 
   expect(await rows()).toEqual([{ seller_id: 1, role: 'seller' }]);
 });
 
-/** The answer to an upload whose token the service has signed. */
+/** Uploads with a token that the service signed. @returns the answer's code */
 const uploadTo = async ({ store, pool }: Installation, customerId: number): Promise<string> => {
   const tokens = createUploadTokens(async () => parseKeyRing(`k:${'A'.repeat(43)}`));
   const grant = { customerId, advertiserId: 1, uploadId: 'u', maxBytes: 1, mimeType: 'image/png' };
@@ -245,7 +248,7 @@ const uploadTo = async ({ store, pool }: Installation, customerId: number): Prom
   );
 };
 
-describe('a rebuild that was killed, and goes on event by event', () => {
+describe('a killed rebuild that continues event by event', () => {
   it('refuses requests until all account events are applied', async () => {
     const own = await createTestDatabase();
     const here = await openPatiently(readConfig({ DATABASE_URL: own.url }), 'faults');
@@ -292,7 +295,8 @@ describe('a rebuild that was killed, and goes on event by event', () => {
       looked += 1;
     }
     stopped.abort();
-    // Two accounts, each opened with a key; disabled, enabled, disabled: looked at behind all but the last.
+    // Two accounts were created with a key, and disabled, enabled and disabled again. The state was checked after each
+    // event except the last.
     expect(looked).toBeGreaterThanOrEqual(6);
     expect(await answers()).toEqual(['verified', 'rejected', 'rejected']);
     expect(await uploadTo(here, closed.customerId)).toBe('UNAUTHORIZED');
@@ -301,11 +305,11 @@ describe('a rebuild that was killed, and goes on event by event', () => {
   });
 });
 
-describe('a process killed while it issues a key', () => {
+describe('a process killed while it creates a key', () => {
   let supervisor: Supervisor | undefined;
   afterAll(() => supervisor?.stop());
 
-  /** A service that dies at the failpoint, having been asked for a key, and is back. */
+  /** The service dies at the failpoint during a request for a key, and restarts. */
   const askAndDie = async (failpoint: string, headers: Readonly<Record<string, string>>) => {
     const { apiKey, customerId } = await createAccount(installation, failpoint);
     await supervisor?.stop();
@@ -336,7 +340,7 @@ describe('a process killed while it issues a key', () => {
     return (await api.get('/advertisers')).status === 200;
   };
 
-  it('before its event: there is no key, and the row is swept after two days', async () => {
+  it('before its event: the key does not exist, and the row is deleted after two days', async () => {
     const { api, customerId } = await askAndDie('before-append', {});
     expect(await keysOf(api)).toHaveLength(1);
     expect(await rowsOf(customerId)).toEqual([true, false]);
@@ -354,7 +358,7 @@ describe('a process killed while it issues a key', () => {
     expect(await rowsOf(customerId)).toEqual([true]);
   });
 
-  it('before its event: the repeat issues it, also when the row was swept before', async () => {
+  it('before its event: the repeated request creates the key, also after its row was deleted', async () => {
     const headers = { 'Idempotency-Key': 'killed-before-the-event' };
     const { api, customerId } = await askAndDie('before-append', headers);
     expect(await keysOf(api)).toHaveLength(1);
@@ -370,7 +374,7 @@ describe('a process killed while it issues a key', () => {
     expect((await keysOf(api)).map(({ name }) => name)).toEqual(['Killed', 'First key']);
   });
 
-  it('after its event: it is listed, so that its owner can revoke it; the repeat shows it', async () => {
+  it('after its event: the key is listed, so that its owner can revoke it, and the repeated request returns it', async () => {
     const headers = { 'Idempotency-Key': 'killed-behind-the-event' };
     const { api, customerId } = await askAndDie('after-append', headers);
     await until('listed', async () => (await keysOf(api)).length === 2);

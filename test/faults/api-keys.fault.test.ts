@@ -19,7 +19,7 @@ import { amount } from '../support/amount.ts';
 /** For each of 20 accounts. */
 const PAIRS = amount(10, 50);
 
-/** Credentials over two processes and through failures. */
+/** Credentials in two processes, and during failures. */
 
 type NewKey = ApiKeyResource & { readonly key: string };
 
@@ -43,7 +43,7 @@ describe('two processes', () => {
   const node = (index: number, key: string): Api =>
     apiOf(`http://127.0.0.1:${supervisor.ports[index]}`, { Authorization: `Bearer ${key}` });
 
-  it('a key revoked on one is refused by the other on its next request, hundreds of times', async () => {
+  it('a key revoked in one process is refused by the other on its next request, hundreds of times', async () => {
     const accounts = await Promise.all(
       Array.from({ length: 20 }, (_, n) => createAccount(installation, `R${n}`)),
     );
@@ -67,14 +67,14 @@ describe('two processes', () => {
         }
       }),
     );
-    console.log(`${pairs} revocations, each used at once on both processes: ${accepted} accepted`);
+    console.log(`${pairs} revocations, each key then used in both processes: ${accepted} accepted`);
     expect([pairs, accepted]).toEqual([20 * PAIRS, 0]);
   }, 120_000);
 
-  it('of 200 concurrent requests on both, exactly as many succeed as the limit allows', async () => {
+  it('of 200 concurrent requests to both, exactly as many succeed as the limit allows', async () => {
     const { apiKey, customerId } = await createAccount(installation, 'Limit');
     const issue = async (n: number): Promise<readonly [number, unknown]> => {
-      // One key, however often it must be asked for.
+      // Repeats with one idempotency key, so that at most one API key is created.
       const headers = { 'Idempotency-Key': randomUUID() };
       const answer = await untilTold(() =>
         node(n % 2, apiKey).post<NewKey>('/api-keys', { name: `k${n}` }, headers),
@@ -96,7 +96,7 @@ describe('two processes', () => {
     );
     expect(rows[0]?.count).toBe(100);
     console.log(
-      `200 keys requested at once in addition to 1: ${refused.length} refused, ${rows[0]?.count} in the stream`,
+      `200 keys requested concurrently in addition to 1: ${refused.length} refused, ${rows[0]?.count} in the stream`,
     );
 
     const last = list.body.data[0]?.id ?? '';
@@ -106,8 +106,8 @@ describe('two processes', () => {
   });
 });
 
-describe('a store that fails between the two writes', () => {
-  it('revoking: refused at once, and counted right again when there seems to be no room', async () => {
+describe('a store that fails between two writes', () => {
+  it('revoking: the key is refused immediately, and the limit is counted again', async () => {
     let isAway = false;
     const service = await startRunningService({}, createLog('silent'), {
       store: (store) => ({
@@ -135,7 +135,7 @@ describe('a store that fails between the two writes', () => {
     await service.stop();
   });
 
-  it('issuing: the repeat leads to the one key, which works', async () => {
+  it('creating: the repeated request returns the same key, which works', async () => {
     let isLost = true;
     const service = await startRunningService({}, createLog('silent'), {
       store: (store) => ({

@@ -10,7 +10,7 @@ import { systemClock } from '../../shared/async/clock.ts';
 import type { Replacements } from '../../app/service.ts';
 import type { NewEvent } from '../../shared/event-store/event-store.ts';
 
-/** Deliberate defects of the conversion ledger: designs that were tempting. The run must catch every one. */
+/** Planted defects of the conversion ledger: plausible but wrong designs. The run must catch each one. */
 
 const isConversions = (stream: string): boolean => sourceOfStream(stream) !== undefined;
 
@@ -69,7 +69,7 @@ const withSegments = (change: (segments: Segments) => Partial<Segments>): Replac
 });
 
 export const conversionMutants: Readonly<Record<string, Replacements>> = {
-  /** The keys are written down, durably, before the events: a crash in between makes duplicates of what never was. */
+  /** Stores the keys before the events. A crash between both makes duplicates of events that were never stored. */
   'conversions-reserve-then-append': {
     store: (store) => ({
       ...store,
@@ -87,7 +87,7 @@ export const conversionMutants: Readonly<Record<string, Replacements>> = {
       },
     })),
   },
-  /** The decision is not proven by the revision it was made on. */
+  /** Appends without the revision on which the decision was made. */
   'conversions-append-at-any': {
     store: (store) => ({
       ...store,
@@ -95,14 +95,14 @@ export const conversionMutants: Readonly<Record<string, Replacements>> = {
         store.append(stream, events, isConversions(stream) ? 'any' : expected),
     }),
   },
-  /** The table is taken for complete up to its last row: what it lacks before is not looked for in the stream. */
+  /** Treats the table as complete up to its last row, and does not look for missing rows in the stream. */
   'conversions-trust-segments': withSegments((segments) => ({
     before: async (customerId, sourceId, revision) => {
       const page = await segments.before(customerId, sourceId, revision);
       return page.map((row, at) => ({ ...row, firstRevision: (page[at + 1]?.lastRevision ?? -1) + 1 }));
     },
   })),
-  /** A lost reply is treated as a lost append: the same events are appended again as new ones. */
+  /** Treats a lost reply as a failed append, and appends the same events again as new ones. */
   'conversions-own-events-not-recognised': {
     store: (store) => ({
       ...store,

@@ -16,18 +16,21 @@ import { openPatiently } from '../support/open-patiently.ts';
 import { apiOf } from '../support/api-client.ts';
 import type { EventsIn } from '../support/test-stores.ts';
 import { projectTheRest } from './crash-run.ts';
-import { createHurtStores, totalOf, type HurtStores } from './kit/hurt-stores.ts';
+import { createFaultyStores, totalOf, type FaultyStores } from './kit/faulty-stores.ts';
 import { createRandom, type Random } from './kit/random.ts';
 import { startSupervisor, type Supervisor } from './kit/supervisor.ts';
 
 export interface ConversionRunOptions {
   readonly seed: number;
-  /** The run goes on until so many distinct events are answered, and so much has happened; or the time is over. */
+  /**
+   * The run ends when this many distinct events were answered and all other minimums are reached, or after
+   * `secondsMax`.
+   */
   readonly distinct: number;
-  /** Default: none. */
+  /** Default: no minimum. */
   readonly crashes?: number;
   readonly faults?: number;
-  /** What is under way then may still be answered. */
+  /** Calls in progress at the end may still be answered. */
   readonly secondsMax: number;
   /** Default: in Postgres. */
   readonly events?: EventsIn;
@@ -42,11 +45,11 @@ export interface ConversionRunReport {
   readonly calls: number;
   readonly repeats: number;
   readonly crashes: number;
-  /** Connections cut or stalled, and what EventStoreDB itself did wrong. */
+  /** Connections cut or stalled, and faults injected into EventStoreDB. */
   readonly faults: number;
-  /** How often the table of segments was emptied, holed or held up. */
+  /** Times the segments were truncated, thinned out or locked. */
   readonly segmentFaults: number;
-  /** Distinct events in calls that were answered. */
+  /** Distinct events in answered calls. */
   readonly sent: number;
   readonly accepted: number;
   readonly stored: number;
@@ -59,15 +62,17 @@ export interface ConversionRunReport {
 const PROCESSES = 2;
 const CLIENTS = 24;
 const SOURCES = 4;
-/** How often something is done to a store, to a process, and to the segments. What EventStoreDB leaves unanswered holds up for 3 s. */
+/**
+ * Intervals of faults in the stores, the processes and the segments. A missing answer of EventStoreDB blocks for 3 s.
+ */
 const paces = {
-  postgres: { hurtEveryMs: 300, killEveryMs: 2_500, breakEveryMs: 1_000 },
-  eventstoredb: { hurtEveryMs: 1_500, killEveryMs: 10_000, breakEveryMs: 1_500 },
+  postgres: { faultEveryMs: 300, killEveryMs: 2_500, damageEveryMs: 1_000 },
+  eventstoredb: { faultEveryMs: 1_500, killEveryMs: 10_000, damageEveryMs: 1_500 },
 } as const;
 const ATTEMPT_MS_MAX = 5_000;
-/** Once nothing is done to the stores any more. */
+/** ResultContext the last fault. */
 const ANSWERED_WITHIN_SECONDS = 60;
-/** A tenth of a second each: processes start and are killed meanwhile. */
+/** A tenth of a second each, because processes start and are killed meanwhile. */
 const SETUP_TRIES = 600;
 const FAILPOINTS =
   'before-append:0.006,after-append:0.006,after-claim:0.002,before-complete:0.004,projection-before-commit:0.01';
@@ -75,7 +80,7 @@ const FAILPOINTS =
 interface Run {
   readonly apiKey: string;
   readonly ports: readonly number[];
-  /** Ids handed out so far, by source: calls reach back into them. */
+  /** The next new id of each source. Calls also use earlier ids. */
   readonly heads: number[];
   readonly sent: readonly Set<number>[];
   readonly goOn: () => boolean;
@@ -87,19 +92,18 @@ interface Run {
 }
 
 /**
- * Overlapping batches from many clients on few sources, over two processes that are killed, on connections that are
- * cut and stalled, while the table of segments is emptied, thinned out and blocked. Each client repeats a call with its
- * key until it is answered. Then the sums are compared: what was accepted, what was sent, what is in the log, what is
- * counted.
+ * Many clients send overlapping batches to few sources. Two processes are killed, connections are cut and stalled, and
+ * the segments table is truncated, thinned out and locked. Each client repeats a call with its key until it is
+ * answered. At the end, the run compares the sums of accepted, sent, stored and counted events.
  */
 export const conversionRun = async (options: ConversionRunOptions): Promise<ConversionRunReport> => {
   const random = createRandom(options.seed);
-  const stores = await createHurtStores(options.events ?? 'postgres');
+  const stores = await createFaultyStores(options.events ?? 'postgres');
   const directory = await mkdtemp(join(tmpdir(), 'buyer-exchange-conversions-'));
   const installation = await openPatiently(readConfig(stores.direct), 'faults');
   const { apiKey } = await createAccount(installation, 'A');
   const supervisor = await startSupervisor(PROCESSES, {
-    ...stores.hurt,
+    ...stores.faulty,
     EXCHANGE_FAILPOINTS: FAILPOINTS,
     CONVERSION_RESERVATIONS: join(directory, 'reservations'),
     ...(options.mutant === undefined ? {} : { MUTANT: options.mutant }),
@@ -125,16 +129,16 @@ export const conversionRun = async (options: ConversionRunOptions): Promise<Conv
       wrong: [],
     };
     const pace = paces[options.events ?? 'postgres'];
-    const hurting = Promise.all([
-      hurtRegularly(run, stores, supervisor, random, pace).then(() => supervisor.calm()),
-      hurtSegments(run, installation.pool, createRandom(options.seed + 1), pace),
+    const disrupting = Promise.all([
+      injectRegularly(run, stores, supervisor, random, pace).then(() => supervisor.calm()),
+      damageSegments(run, installation.pool, createRandom(options.seed + 1), pace),
     ]);
     await Promise.all(
       Array.from({ length: CLIENTS }, (_, n) =>
         client(run, `c${n}-${options.seed}`, createRandom(options.seed * 100 + n)),
       ),
     );
-    const [, segmentFaults] = await hurting;
+    const [, segmentFaults] = await disrupting;
     const seconds = Math.round(secondsSince());
     await supervisor.stop();
     await projectTheRest(stores.direct);
@@ -168,7 +172,7 @@ const openSources = async ({ ports }: Supervisor, apiKey: string): Promise<void>
       if (answer !== undefined && answer.status < 300) return answer.body.data;
       await sleep(100);
     }
-    throw new Error(`${path} was not done`);
+    throw new Error(`${path} was not answered with success`);
   };
   const { id } = await untilDone<{ id: number }>('/advertisers', { name: 'A' });
   await untilDone(`/advertisers/${id}/event-sources/sync`, {
@@ -205,7 +209,7 @@ const client = async (run: Run, name: string, random: Random): Promise<void> => 
 
 const SIZES = [1, 1, 10, 100, 400, 1_000, 2_500] as const;
 
-/** Ids after and before the highest sent id, some of them twice, some items invalid. */
+/** Ids around the highest sent id. Some ids appear twice, and some items are invalid. */
 const batchOf = (run: Run, source: number, random: Random) => {
   const size = random.pick(SIZES);
   const head = run.heads[source] ?? 0;
@@ -272,19 +276,19 @@ const check = (run: Run, key: string, text: string, valid: number, broken: numbe
   if (!isWhole) run.wrong.push(`${key}: ${valid} valid and ${broken} broken ones gave ${text.slice(0, 200)}`);
 };
 
-const hurtRegularly = async (
+const injectRegularly = async (
   run: Run,
-  stores: HurtStores,
+  stores: FaultyStores,
   supervisor: Supervisor,
   random: Random,
-  { hurtEveryMs, killEveryMs }: (typeof paces)[EventsIn],
+  { faultEveryMs, killEveryMs }: (typeof paces)[EventsIn],
 ): Promise<void> => {
   let nextKillMs = performance.now() + killEveryMs;
   while (run.goOn()) {
-    await sleep(random.below(hurtEveryMs * 2));
-    await stores.hurtOne(random);
+    await sleep(random.below(faultEveryMs * 2));
+    await stores.injectFault(random);
     const index = random.below(PROCESSES);
-    // One that is not yet there has nothing to lose; on a busy machine none would ever be there.
+    // Kills only a process that is ready: on a busy machine none would ever become ready otherwise.
     if (performance.now() < nextKillMs || !(await answers(supervisor.ports[index]))) continue;
     nextKillMs = performance.now() + random.below(killEveryMs * 2);
     supervisor.kill(index);
@@ -300,23 +304,23 @@ const answers = async (port: number | undefined): Promise<boolean> =>
 
 type Pool = Installation['pool'];
 
-/** What a restored replica, an operator's mistake or a slow projector would leave of the segments. */
-const hurtSegments = async (
+/** Damages the segments as a restored replica, an operator's mistake or a slow projector would. */
+const damageSegments = async (
   run: Run,
   pool: Pool,
   random: Random,
-  { breakEveryMs }: (typeof paces)[EventsIn],
+  { damageEveryMs }: (typeof paces)[EventsIn],
 ): Promise<number> => {
   let done = 0;
   while (run.goOn()) {
-    await sleep(random.below(breakEveryMs * 2));
+    await sleep(random.below(damageEveryMs * 2));
     const how = random.pick([
       'truncate conversion_segments',
       'truncate conversion_commands',
       'delete from conversion_segments where random() < 0.3',
       'begin; lock table conversion_segments in share mode; select pg_sleep(1.5); commit',
     ]);
-    // Cut off by a time limit, or queued behind other calls: then the next one.
+    // A statement may be cancelled by a timeout or by other calls. The next one follows.
     await pool.query(how).then(
       () => (done += 1),
       () => undefined,
@@ -372,13 +376,13 @@ export const isExact = ({
   wrong.length === 0 && accepted === sent && stored === sent && storedDistinct === sent && counted === sent;
 
 /**
- * Whether events were lost or doubled, or more or less accepted than stored, beyond doubt: a run that was only too slow
- * leaves calls without an answer, whose events may be in the log or not.
+ * True if events were lost, doubled, or wrongly accepted. A slow run alone is not broken: the events of its unanswered
+ * calls may be stored or not.
  */
 export const isBroken = ({ sent, accepted, stored, storedDistinct, wrong }: ConversionRunReport): boolean =>
   storedDistinct < sent || stored > storedDistinct || (wrong.length === 0 && accepted !== stored);
 
-/** The report in lines for people. */
+/** The report as text. */
 export const describe = (report: ConversionRunReport): string =>
   [
     `seed ${report.seed}, ${report.stores}: ${report.calls} calls, ${report.repeats} repeats, ${report.crashes} crashes, ` +

@@ -8,8 +8,8 @@ const seed = Number(process.env['FAULT_SEED'] ?? Math.floor(Math.random() * 1_00
 /** `CONVERSION_EVENTS=2000000` for the long form. */
 const distinct = Number(process.env['CONVERSION_EVENTS'] ?? amount(20_000, 100_000));
 
-describe('conversion events under kills, cuts, lost replies and broken segments', () => {
-  it('are each accepted, stored and counted once', async () => {
+describe('conversion events during kills, cut connections, lost replies and damaged segments', () => {
+  it('each event is accepted, stored and counted once', async () => {
     const report = await conversionRun({
       seed,
       distinct,
@@ -24,7 +24,7 @@ describe('conversion events under kills, cuts, lost replies and broken segments'
     expect(report.faults).toBeGreaterThan(0);
   }, 10_000_000);
 
-  it('are so with the events in EventStoreDB, too, and it and the way to it failing', async () => {
+  it('also with the events in EventStoreDB, while it and the connections to it fail', async () => {
     const report = await conversionRun({
       seed,
       distinct: 2_000,
@@ -44,7 +44,7 @@ describe('planted defects are caught', () => {
   it.each(sampleDefects(onBothStores(conversionMutants), seed, 1))(
     '$mutant, events in $events',
     async ({ mutant, events }) => {
-      // A defect may need luck to show: so many reduced runs at most, and one is mostly enough.
+      // A defect shows only by chance. Mostly one reduced run suffices.
       for (let round = 0; round < ROUNDS_MAX; round += 1) {
         const report = await conversionRun({
           seed: seed + round,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { amount } from '../support/amount.ts';
 import { crashRun, describe as text, isClean } from './crash-run.ts';
-import { totalOf } from './kit/hurt-stores.ts';
+import { totalOf } from './kit/faulty-stores.ts';
 import { onBothStores, sampleDefects } from './kit/sample-defects.ts';
 import { mutants } from './mutants.ts';
 
@@ -9,7 +9,7 @@ const seed = Number(process.env['FAULT_SEED'] ?? Math.floor(Math.random() * 1_00
 const SIZE = { commands: amount(200, 1_500), crashes: amount(20, 150), faults: amount(24, 200) };
 
 describe('kill -9 at failpoints, cut and stalled connections', () => {
-  it('loses nothing, doubles nothing, answers every repeat alike; read models equal the fold', async () => {
+  it('nothing is lost or doubled, repeats get the same answer, and read models equal the folded streams', async () => {
     const report = await crashRun({ seed, ...SIZE, everyFailpoint: true, secondsMax: 400 });
     console.log(text(report));
     expect(isClean(report) ? 'clean' : text(report)).toBe('clean');
@@ -20,7 +20,7 @@ describe('kill -9 at failpoints, cut and stalled connections', () => {
     expect(Math.min(report.reads, report.replays)).toBeGreaterThan(0);
   }, 600_000);
 
-  it('nor with the events in EventStoreDB, and it and the way to it failing', async () => {
+  it('also with the events in EventStoreDB, while it and the connections to it fail', async () => {
     const size = { commands: 40, crashes: 4, faults: 8, secondsMax: 240, crashProbability: 0.01 };
     const report = await crashRun({ seed, ...size, events: 'eventstoredb' });
     console.log(text(report));
@@ -33,7 +33,7 @@ describe('kill -9 at failpoints, cut and stalled connections', () => {
 
   const itOnNodes = process.env['TEST_EVENTSTORE'] === 'command' ? it : it.skip;
   itOnNodes(
-    'nor on three nodes of EventStoreDB of which one is killed or frozen',
+    'also with three EventStoreDB nodes, of which one is killed or frozen',
     async () => {
       const size = { commands: 200, crashes: 10, faults: 30, secondsMax: 400, crashProbability: 0.01 };
       const report = await crashRun({ seed, ...size, events: 'eventstoredb', nodes: 3 });
@@ -52,7 +52,7 @@ describe('planted defects are caught', () => {
     '$mutant, events in $events',
     async ({ mutant, events }) => {
       const reduced = { commands: 200, crashes: 0, faults: 20, secondsMax: 8, crashProbability: 0.01 };
-      // A defect may need luck to show: so many reduced runs at most, and one is mostly enough.
+      // A defect shows only by chance. Mostly one reduced run suffices.
       for (let round = 0; round < ROUNDS_MAX; round++) {
         const report = await crashRun({ seed: seed + round, ...reduced, mutant, events });
         if (isClean(report)) continue;
@@ -61,7 +61,7 @@ describe('planted defects are caught', () => {
       }
       throw new Error(`${mutant} was not caught, seeds ${seed} to ${seed + ROUNDS_MAX - 1}`);
     },
-    // A defect that keeps commands from ever being done has every client try 600 times.
+    // With a defect that blocks commands, every client tries 600 times.
     ROUNDS_MAX * 150_000,
   );
 });

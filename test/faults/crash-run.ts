@@ -8,32 +8,32 @@ import { readConfig } from '../../app/config.ts';
 import { failpointNames as allFailpoints } from '../../shared/async/failpoints.ts';
 import { openPatiently } from '../support/open-patiently.ts';
 import type { EventsIn } from '../support/test-stores.ts';
-import { allTrades, type Own } from './kit/buyer/own.ts';
+import { allAreas, type ClientState } from './kit/buyer/client-state.ts';
 import { checkHistory, type Findings } from './kit/checker.ts';
 import { runClient } from './kit/client.ts';
-import { keepsOf } from './kit/half-done.ts';
+import { referencedStoresOf } from './kit/partial-writes.ts';
 import { emptyHistory, type History } from './kit/history.ts';
-import { createHurtStores, totalOf, type HurtStores, type StoreFaults } from './kit/hurt-stores.ts';
+import { createFaultyStores, totalOf, type FaultyStores, type StoreFaults } from './kit/faulty-stores.ts';
 import { createRandom, type Random } from './kit/random.ts';
 import { startSupervisor } from './kit/supervisor.ts';
 
 export interface CrashRunOptions {
   readonly seed: number;
-  /** The run goes on until all of these are reached, or the time is over. */
+  /** The run ends when all of these are reached, or after `secondsMax`. */
   readonly commands: number;
   readonly crashes: number;
-  /** One of every kind among them. */
+  /** Includes at least one of every kind. */
   readonly faults: number;
-  /** And until somebody has died at each. */
+  /** Also requires a crash at each failpoint. */
   readonly everyFailpoint?: boolean;
   readonly secondsMax: number;
   /** Default: in Postgres. */
   readonly events?: EventsIn;
-  /** Of an EventStoreDB that `EVENTSTORE_COMMAND` starts. Default 1. */
+  /** Nodes of the EventStoreDB that `EVENTSTORE_COMMAND` starts. Default 1. */
   readonly nodes?: number;
   /** A planted defect (`mutants.ts`). */
   readonly mutant?: string;
-  /** How often a failpoint that is passed kills. Default 0.008. */
+  /** The probability of a crash at a failpoint. Default 0.008. */
   readonly crashProbability?: number;
 }
 
@@ -54,32 +54,35 @@ export interface CrashRunReport {
 const PROCESSES = 3;
 const CLIENTS = 40;
 const CRASH_PROBABILITY = 0.007;
-/** Refusals are rare in a run. */
+/** Higher, because refusals are rare in a run. */
 const RELEASE_CRASH_PROBABILITY = 0.3;
-/** So are uploads. */
+/** Higher, because uploads are rare in a run. */
 const UPLOAD_CRASH_PROBABILITY = 0.15;
-const HURT_EVERY_MS = 350;
-/** Nor sooner than this much was done since: on a slow machine nothing would else ever be whole for long enough. */
-const HURT_EVERY_COMMANDS = 3;
+const FAULT_EVERY_MS = 350;
+/** The minimum of completed commands between two faults: on a slow machine no command could complete otherwise. */
+const FAULT_EVERY_COMMANDS = 3;
 const LOOK_EVERY_MS = 200;
 
-/** Those of copies are passed by an operator's command (`online-rebuild.fault`). */
+/** Only an operator's command passes the failpoints of copies (`online-rebuild.fault`). */
 const failpointNames = allFailpoints.filter((name) => !name.startsWith('copy-'));
 
-/** Of the installation: all of its processes read what one of them has written. */
+/** Shared, because each process reads secrets that another has written. */
 const SECRET_KEYS = `faults:${'A'.repeat(43)}`;
-/** Workers would have a queue to open at each start, and would bring launched creatives to sellers: nobody's command. */
+/**
+ * Without workers: they would open a queue at each start, and submit active creatives to sellers without a client's
+ * command.
+ */
 const ROLES = 'api,projector';
-/** The same whichever process answers, so that answers can be compared byte by byte. */
+/** The same for all processes, so that answers can be compared byte by byte. */
 const BASE_URL = 'http://exchange.test';
 
 /**
- * Mixed commands on several processes that crash at their failpoints, on stores that fail, over connections that
- * are cut and stalled; then the history is checked against the log and the read model.
+ * Sends mixed commands to several processes that crash at failpoints, with failing stores and cut and stalled
+ * connections. Then it checks the history against the log and the read models.
  */
 export const crashRun = async (options: CrashRunOptions): Promise<CrashRunReport> => {
   const random = createRandom(options.seed);
-  const stores = await createHurtStores(options.events ?? 'postgres', options.nodes);
+  const stores = await createFaultyStores(options.events ?? 'postgres', options.nodes);
   const directory = await mkdtemp(join(tmpdir(), 'buyer-exchange-faults-'));
   const hits = join(directory, 'failpoints');
   const settings = { DATA_DIR: join(directory, 'data'), SECRET_KEYS, BASE_URL, ROLES };
@@ -89,9 +92,9 @@ export const crashRun = async (options: CrashRunOptions): Promise<CrashRunReport
   let missed = await missedIn(hits);
   let crashes = 0;
   const supervisor = await startSupervisor(PROCESSES, {
-    ...stores.hurt,
+    ...stores.faulty,
     ...settings,
-    // Asked for by each process that starts.
+    // Evaluated for each started process.
     get EXCHANGE_FAILPOINTS() {
       crashes += 1;
       const of = (name: string): number => likelihoodOf(name, missed, crashes - PROCESSES, options);
@@ -117,7 +120,7 @@ export const crashRun = async (options: CrashRunOptions): Promise<CrashRunReport
   try {
     await supervisor.ready();
     startedAt = performance.now();
-    const hurting = Promise.all([hurtRegularly(stores, random, history, goOn), lookForHits()]).then(() =>
+    const disrupting = Promise.all([injectRegularly(stores, random, history, goOn), lookForHits()]).then(() =>
       supervisor.calm(),
     );
     await Promise.all(
@@ -127,19 +130,19 @@ export const crashRun = async (options: CrashRunOptions): Promise<CrashRunReport
           name: `c${index}-${options.seed}`,
           ports: supervisor.ports,
           ...account,
-          ...tradesOf(index, accounts.length),
+          ...areasOf(index, accounts.length),
           random: createRandom(options.seed * 1_000 + index),
           history,
           goOn,
         });
       }),
     );
-    await hurting;
+    await disrupting;
     const seconds = elapsedSeconds();
     await supervisor.stop();
     await projectTheRest({ ...stores.direct, ...settings });
     days.push(today());
-    const keeps = await keepsOf(config, installation);
+    const keeps = await referencedStoresOf(config, installation);
     const findings = await checkHistory(history, installation, keeps, [...new Set(days)]);
     missed = await missedIn(hits);
     return {
@@ -159,24 +162,24 @@ export const crashRun = async (options: CrashRunOptions): Promise<CrashRunReport
   }
 };
 
-/** Failpoints that nobody has died at so far. */
+/** Failpoints at which no process has died yet. */
 const missedIn = async (hits: string): Promise<readonly string[]> => {
   const hit = new Set((await readFile(hits, 'utf8').catch(() => '')).split('\n'));
   return failpointNames.filter((name) => !hit.has(name));
 };
 
 /**
- * What a client does, so that of every account some do each. An account has one connection to an engine: nobody else of
- * its clients has the same.
+ * Assigns areas, so that each area of each account has clients. An account has one connection to each engine, so no two
+ * of its clients share one.
  */
-const tradesOf = (index: number, accounts: number): Pick<Own, 'trades' | 'engineId'> => {
+const areasOf = (index: number, accounts: number): Pick<ClientState, 'areas' | 'engineId'> => {
   const place = Math.floor(index / accounts);
   return {
-    trades: [
-      allTrades[place % allTrades.length] ?? 'advertisers',
-      ...allTrades.filter((trade) => trade !== 'engines'),
+    areas: [
+      allAreas[place % allAreas.length] ?? 'advertisers',
+      ...allAreas.filter((area) => area !== 'engines'),
     ],
-    engineId: 1 + Math.floor(place / allTrades.length),
+    engineId: 1 + Math.floor(place / allAreas.length),
   };
 };
 
@@ -191,11 +194,11 @@ const isOfEveryKind = (
 const probabilityOf = (name: string, { crashProbability = CRASH_PROBABILITY }: CrashRunOptions): number => {
   if (name === 'before-release') return RELEASE_CRASH_PROBABILITY;
   if (name.startsWith('upload-')) return UPLOAD_CRASH_PROBABILITY;
-  // Passed once a batch, and by the leader only.
+  // Only the leader passes it, once for each batch.
   return name.startsWith('projection') ? crashProbability * 2.5 : crashProbability;
 };
 
-/** Once there are enough crashes only failpoints that nobody has died at are of use, each more likely with every crash. */
+/** ResultContext enough crashes, only failpoints without a crash are active, with increasing probability. */
 const likelihoodOf = (
   name: string,
   missed: readonly string[],
@@ -217,21 +220,21 @@ const summary = (seed: number, seconds: number, { operations, replays, reads }: 
 
 export const today = (): string => new Date(systemClock.now()).toISOString().slice(0, 10).replaceAll('-', '');
 
-const hurtRegularly = async (
-  stores: HurtStores,
+const injectRegularly = async (
+  stores: FaultyStores,
   random: Random,
   { operations }: History,
   goOn: () => boolean,
 ): Promise<void> => {
-  for (let enough = HURT_EVERY_COMMANDS; goOn(); enough = operations.length + HURT_EVERY_COMMANDS) {
-    await sleep(random.below(HURT_EVERY_MS * 2));
+  for (let enough = FAULT_EVERY_COMMANDS; goOn(); enough = operations.length + FAULT_EVERY_COMMANDS) {
+    await sleep(random.below(FAULT_EVERY_MS * 2));
     while (goOn() && operations.length < enough) await sleep(10);
-    await stores.hurtOne(random);
+    await stores.injectFault(random);
   }
   await stores.calm();
 };
 
-/** One healthy process brings every read model up to the end of the log. */
+/** A process without faults brings every read model up to the end of the log. */
 export const projectTheRest = async (environment: Readonly<Record<string, string>>): Promise<void> => {
   const healthy = await startSupervisor(1, environment);
   try {
@@ -248,7 +251,7 @@ export const projectTheRest = async (environment: Readonly<Record<string, string
   }
 };
 
-/** The report in lines for people. */
+/** The report as text. */
 export const describe = ({ findings, ...report }: CrashRunReport): string => {
   const counts = Object.entries(findings as unknown as Record<string, readonly string[]>).map(
     ([kind, list]) => `${kind} ${list.length}`,
@@ -269,7 +272,7 @@ const describeFaults = ({ postgres, eventstoredb, inside }: StoreFaults): string
   eventstoredb + inside === 0
     ? `${postgres} cut or stalled connections`
     : `${postgres} cut or stalled connections to Postgres and ${eventstoredb} to EventStoreDB, ` +
-      `${inside} faults of EventStoreDB itself`;
+      `${inside} faults inside EventStoreDB`;
 
 export const isClean = ({ findings }: CrashRunReport): boolean =>
   Object.values(findings as unknown as Record<string, readonly string[]>).every((list) => list.length === 0);

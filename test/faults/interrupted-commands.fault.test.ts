@@ -7,25 +7,25 @@ import { exchange, startExchange, type Program } from '../support/program.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { until } from '../support/toy-projection.ts';
 
-/** Ctrl-C sent to the operator's program: docs/operate/command-line.md, for each command. */
+/** Sends Ctrl-C to each command of the operator's program (docs/operate/command-line.md). */
 
 let service: RunningService;
 let account: TestAccount;
 beforeAll(async () => {
-  // No projector seals meanwhile.
+  // Prevents the projector from sealing.
   service = await startRunningService({ LOG_SEAL_SECONDS: '0' });
   account = await service.openAccount();
   await Promise.all(
     Array.from({ length: 20 }, (_, n) => account.api.post('/advertisers', { name: `A ${n}` })),
   );
-  // Before another connection blocks the read model.
+  // Must run before another connection blocks the read model.
   expect(await listed()).toBe(20);
 }, 120_000);
 afterAll(() => service.stop(), 120_000);
 
 const one = async <T>(sql: string): Promise<T> => (await service.pool.query(sql)).rows[0] as T;
 
-/** The live read model and a copy of it. */
+/** The live read model and its copies. */
 const tables = () =>
   one<{ live: string; copies: number; schemas: number }>(`select 'advertisers'::regclass::oid::text as live,
     (select count(*)::int from read_model_copies) as copies,
@@ -37,7 +37,7 @@ const listed = async (): Promise<number> => {
   return body.meta.pagination.total;
 };
 
-/** Runs the work while rows or tables are held, so that who needs them waits. */
+/** Runs `work` while a connection holds a lock. */
 const holding = async (lock: string, work: () => Promise<void>): Promise<void> => {
   const client = new Client({ connectionString: service.databaseUrl });
   await client.connect();
@@ -69,7 +69,7 @@ describe.each([
   ['rebuild', 1],
   ['verify', 2],
 ] as const)('read-models %s, interrupted', (verb, status) => {
-  it(`ends with status ${status}, drops its copy, and the live one is served on as it was`, async () => {
+  it(`ends with status ${status}, drops its copy, and leaves the live read model unchanged`, async () => {
     const before = await tables();
     await holding(CHECKPOINT, async () => {
       const command = startExchange(['read-models', verb, 'advertisers'], service.stores);
@@ -88,7 +88,7 @@ describe.each([
   }, 300_000);
 });
 
-it('interrupted twice, a rebuild leaves its copy, and the next run goes on with it', async () => {
+it('a rebuild that is interrupted twice keeps its copy, and the next run continues it', async () => {
   const before = await tables();
   let command: Program | undefined;
   await holding(CHECKPOINT, async () => {
@@ -98,7 +98,7 @@ it('interrupted twice, a rebuild leaves its copy, and the next run goes on with 
       const ended = command?.end('SIGINT');
       await waiting('%delete from read_model_copies%');
       await command?.end('SIGINT');
-      // Killed, or given up because what is held was not let go of.
+      // Killed, or ended because the lock was not released.
       expect(await ended).not.toBe(0);
     });
   });
@@ -112,7 +112,7 @@ it('interrupted twice, a rebuild leaves its copy, and the next run goes on with 
   expect((await tables()).copies).toBe(0);
 }, 300_000);
 
-it('log verify, interrupted, ends by the signal; nothing was written, and it can be run again', async () => {
+it('log verify ends by the signal, writes nothing, and can run again', async () => {
   expect((await exchange(['log', 'seal'], service.stores)).status).toBe(0);
   const sealed = 'select count(*)::int as count, max(last) as last from log_checkpoints';
   const before = await one(sealed);
@@ -121,7 +121,7 @@ it('log verify, interrupted, ends by the signal; nothing was written, and it can
   await holding('lock table log_checkpoints in access exclusive mode', async () => {
     const command = startExchange(['log', 'verify'], service.stores);
     await waiting('%log_checkpoints%');
-    // Killed by the signal: a shell reports 130.
+    // Null means the signal ended the program. A shell reports 130.
     expect(await command.end('SIGINT')).toBeNull();
   });
   expect(await listed()).toBe(20);
@@ -129,7 +129,7 @@ it('log verify, interrupted, ends by the signal; nothing was written, and it can
   expect((await exchange(['log', 'verify'], service.stores)).status).toBe(whole.status);
 }, 300_000);
 
-/** `npx exchange` on a pseudo terminal, where Ctrl-C reaches npm, its shell and the program. */
+/** Runs `npx exchange` on a pseudo terminal, where Ctrl-C reaches npm, its shell and the program. */
 const atTerminal = (words: string, environment: Readonly<Record<string, string>>) => {
   const child = spawn('script', ['-qfec', `npx exchange ${words}`, '/dev/null'], {
     cwd: packageDirectory,

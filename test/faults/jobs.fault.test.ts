@@ -11,14 +11,14 @@ import { createTestRedis, type TestRedis } from '../support/test-redis.ts';
 import { until } from '../support/toy-projection.ts';
 import { testProgram } from '../support/bundles.ts';
 
-/** A worker that is killed in the middle of a job, and the one that takes over, too. */
+/** A worker is killed during a job. The worker that takes over is killed as well. */
 
 const log = createLog('silent');
 const KILLS = 3;
 const KEEPS_MS = 8_000;
 const program = testProgram('support/job-worker-process.js');
 
-interface Told {
+interface WorkerMessage {
   readonly open?: true;
   readonly began?: string;
   readonly ended?: string;
@@ -26,21 +26,21 @@ interface Told {
 
 interface Worker {
   readonly process: ChildProcess;
-  readonly told: Told[];
+  readonly messages: WorkerMessage[];
 }
 
-interface Killed {
+interface KillReport {
   readonly kind: string;
-  /** From each kill to when the next worker has all of its jobs, ms. */
+  /** Milliseconds from each kill until the next worker runs all jobs. */
   readonly tookMs: readonly number[];
-  /** Jobs that a worker began whose jobs another had, who was well. */
-  readonly taken: readonly string[];
-  /** How often each job ended at the last worker. */
+  /** Jobs that a worker started although another, healthy worker held them. */
+  readonly stolen: readonly string[];
+  /** How often the last worker completed each job. */
   readonly ends: Readonly<Record<string, number>>;
 }
 
-/** @param redis where the jobs are; default: in Postgres */
-const killWorkers = async (redis?: TestRedis): Promise<Killed> => {
+/** @param redis the store of the jobs; default: Postgres */
+const killWorkers = async (redis?: TestRedis): Promise<KillReport> => {
   const name = `q-${randomBytes(6).toString('hex')}`;
   const database = await createTestDatabase();
   const backend = await openJobBackend(
@@ -52,39 +52,39 @@ const killWorkers = async (redis?: TestRedis): Promise<Killed> => {
   const startWorker = async (holdMs: number): Promise<Worker> => {
     const where = [database.url, redis?.url ?? '', redis?.keyPrefix ?? ''];
     const child = fork(program, [...where, name, String(holdMs)]);
-    const worker: Worker = { process: child, told: [] };
-    child.on('message', (message) => void worker.told.push(message as Told));
+    const worker: Worker = { process: child, messages: [] };
+    child.on('message', (message) => void worker.messages.push(message as WorkerMessage));
     workers.push(worker);
-    await until(async () => worker.told.some(({ open }) => open === true), 60_000);
+    await until(async () => worker.messages.some(({ open }) => open === true), 60_000);
     return worker;
   };
   try {
     const ids = ['job-a', 'job-b', 'job-c', 'job-d'];
     const holding = (worker: Worker) => async () =>
-      ids.every((id) => worker.told.some(({ began }) => began === id));
+      ids.every((id) => worker.messages.some(({ began }) => began === id));
     let victim = await startWorker(600_000);
     await Promise.all(ids.map((id) => queue.enqueue({ id, data: {} })));
     await until(holding(victim), 60_000);
     const tookMs: number[] = [];
-    const taken: string[] = [];
+    const stolen: string[] = [];
     for (let kill = 0; kill < KILLS; kill++) {
-      const heir = await startWorker(kill === KILLS - 1 ? 0 : 600_000);
-      // Longer than a lock and two looks for stalled jobs: a worker that is well keeps its jobs.
+      const successor = await startWorker(kill === KILLS - 1 ? 0 : 600_000);
+      // Longer than a lock and two checks for stalled jobs: a healthy worker keeps its jobs.
       if (kill === 0) await sleep(KEEPS_MS);
-      taken.push(...heir.told.flatMap(({ began }) => began ?? []));
+      stolen.push(...successor.messages.flatMap(({ began }) => began ?? []));
       victim.process.kill('SIGKILL');
-      tookMs.push(Math.round(await until(holding(heir), 60_000)));
-      victim = heir;
+      tookMs.push(Math.round(await until(holding(successor), 60_000)));
+      victim = successor;
     }
     await until(async () => {
       const live = await Promise.all(ids.map((id) => queue.hasLiveJob(id)));
       return live.every((isLive) => !isLive);
     }, 60_000);
-    const endsOf = (id: string): number => victim.told.filter(({ ended }) => ended === id).length;
+    const endsOf = (id: string): number => victim.messages.filter(({ ended }) => ended === id).length;
     return {
       kind: backend.kind,
       tookMs,
-      taken,
+      stolen,
       ends: Object.fromEntries(ids.map((id) => [id, endsOf(id)])),
     };
   } finally {
@@ -102,13 +102,13 @@ const stores = [
   ['Redis', describeRedis, createTestRedis()],
 ] as const;
 
-/** Both at once: nearly all of the time is waiting. */
-const killed = new Map<string, Promise<Killed>>();
+/** Both run concurrently, because nearly all of the time is waiting. */
+const killed = new Map<string, Promise<KillReport>>();
 beforeAll(() => {
   for (const [store, describeStore, redis] of stores) {
     if (describeStore === describe.skip) continue;
     const report = killWorkers(redis);
-    // Whoever waits for it hears of it.
+    // The test that awaits the report receives its error.
     report.catch(() => undefined);
     killed.set(store, report);
   }
@@ -116,13 +116,13 @@ beforeAll(() => {
 
 for (const [store, describeStore] of stores) {
   describeStore(`jobs in ${store}`, () => {
-    it('of a killed worker run again within 15 s, as often as that happens', async () => {
+    it('run again within 15 s after their worker was killed, each time', async () => {
       const report = await killed.get(store);
       console.log(
         `${report?.kind}: 4 jobs ran again ${report?.tookMs.join(', ')} ms after their worker was killed`,
       );
       expect(Math.max(...(report?.tookMs ?? [Infinity]))).toBeLessThan(15_000);
-      expect(report?.taken).toEqual([]);
+      expect(report?.stolen).toEqual([]);
       expect(report?.ends).toEqual({ 'job-a': 1, 'job-b': 1, 'job-c': 1, 'job-d': 1 });
     }, 300_000);
   });

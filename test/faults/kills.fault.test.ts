@@ -13,15 +13,15 @@ import { startSupervisor, type Supervisor } from './kit/supervisor.ts';
 
 /** `FAULT_CYCLES=100` for the long form. */
 const CYCLES = Number(process.env['FAULT_CYCLES'] ?? 2);
-/** Where none of them was in time: the machine may have been busy. */
+/** Additional cycles if none was fast enough: the machine may have been busy. */
 const MORE_CYCLES_MAX = 4;
 const SERVING_MS_MAX = 2_000;
 const BACK_MS_MAX = 30_000;
 const LOADS_MAX = 8;
 const WRITES_AGAIN_MS_MAX = 10_000;
-/** Creations of just before a kill that are sent again after it. */
+/** Creations just before a kill that are repeated after it. */
 const REPLAYS = 50;
-/** Until the program is in memory, without a store or a port. */
+/** Time to load the program, without a store or a port. */
 const loadMs = async (): Promise<number> => {
   const startedAt = performance.now();
   const child = spawn(process.execPath, [shippedProgram('exchange.js'), '--help']);
@@ -32,11 +32,11 @@ const loadMs = async (): Promise<number> => {
 const lastOf = (acknowledged: ReadonlyMap<string, string>): readonly string[] =>
   [...acknowledged.keys()].slice(-REPLAYS);
 
-describe('kill -9, with the Postgres that the program brings', () => {
+describe('kill -9, with the embedded Postgres', () => {
   let dataDir: string;
   let apiKey: string;
   let supervisor: Supervisor;
-  /** The answer of each creation by its name, which is also its key; in the order of the answers. */
+  /** Answers by name, which is also the idempotency key, in order of arrival. */
   const acknowledged = new Map<string, string>();
   beforeAll(async () => {
     dataDir = await createTestDataDir();
@@ -72,14 +72,14 @@ describe('kill -9, with the Postgres that the program brings', () => {
       return false;
     }
   };
-  /** The newest are those whose kept answer the crash may have taken. */
+  /** For the newest ones, the crash may have lost the stored answer. */
   const replayDiffers = async (names: readonly string[]): Promise<readonly string[]> => {
     const differing: string[] = [];
     for (const name of names) {
       const first = acknowledged.get(name) ?? '';
       let again = await send(name);
       const startedAt = performance.now();
-      // A claim without its answer stands until its lease is over; a database may take a moment to be back.
+      // A claim without an answer lasts until its lease ends. A database may need a moment to restart.
       while (
         (again.text.includes('IDEMPOTENCY_IN_FLIGHT') || again.status === 503) &&
         performance.now() - startedAt < WRITES_AGAIN_MS_MAX
@@ -118,7 +118,7 @@ describe('kill -9, with the Postgres that the program brings', () => {
       const answer = await fetch(`${url()}?take=200&skip=${skip}`, { headers: headers() });
       const { data } = (await answer.json()) as { data: { name: string }[] | null };
       if (data === null) {
-        // The read model is not back yet: told so, not shown an old list.
+        // A read model that is not ready yet leads to 503, never to an old list.
         expect(answer.status).toBe(503);
         expect(performance.now() - startedAt).toBeLessThan(WRITES_AGAIN_MS_MAX);
         skip -= 200;
@@ -133,7 +133,7 @@ describe('kill -9, with the Postgres that the program brings', () => {
     (await findPostmaster(await realpath(join(dataDir, 'postgres'))))?.pid ?? 0;
 
   it(
-    'of the service under load: serving again within 2 s, nothing acknowledged is lost',
+    'of the service under load: ready again within 2 s, no acknowledged write is lost',
     async () => {
       const took: number[] = [];
       let servingMsMax = SERVING_MS_MAX;
@@ -146,13 +146,13 @@ describe('kill -9, with the Postgres that the program brings', () => {
         const newest = lastOf(acknowledged);
         took.push(await untilWritten(`service-${cycle}`, BACK_MS_MAX));
         await stopWriters();
-        // On a machine that others use: beside what it takes there to load the program alone.
+        // On a busy machine, the limit grows with the time to load the program.
         servingMsMax = Math.max(servingMsMax, LOADS_MAX * (await loadMs()));
         expect(await replayDiffers(newest)).toEqual([]);
       }
       expect(await missing()).toEqual([]);
       console.log(
-        `kill -9 of the service: a write succeeded again after ${took.join(', ')} ms; ${acknowledged.size} acknowledged, 0 lost, up to ${REPLAYS * CYCLES} sent again, 0 answered otherwise`,
+        `kill -9 of the service: a write succeeded again after ${took.join(', ')} ms; ${acknowledged.size} acknowledged, 0 lost, up to ${REPLAYS * CYCLES} repeated, 0 with another answer`,
       );
       expect(Math.min(...took)).toBeLessThan(servingMsMax);
     },
@@ -160,7 +160,7 @@ describe('kill -9, with the Postgres that the program brings', () => {
   );
 
   it(
-    'of Postgres under load: writes again within 10 s, nothing acknowledged is lost',
+    'of Postgres under load: writes again within 10 s, no acknowledged write is lost',
     async () => {
       const took: number[] = [];
       const crashesBefore = supervisor.crashes;
@@ -170,7 +170,7 @@ describe('kill -9, with the Postgres that the program brings', () => {
         const before = await postmaster();
         const killedAt = performance.now();
         process.kill(before, 'SIGKILL');
-        // Its orphaned backends still serve for a moment: only what comes from its successor counts.
+        // Waits for the successor: orphaned backends still answer for a moment.
         for (let now = before; now === before || now === 0; now = await postmaster()) await sleep(5);
         const newest = lastOf(acknowledged);
         await untilWritten(`postgres-${cycle}`, WRITES_AGAIN_MS_MAX);
@@ -182,13 +182,13 @@ describe('kill -9, with the Postgres that the program brings', () => {
       expect(await missing()).toEqual([]);
       expect(supervisor.crashes).toBe(crashesBefore);
       console.log(
-        `kill -9 of Postgres: a write succeeded again after ${took.join(', ')} ms; ${acknowledged.size} acknowledged, 0 lost, up to ${REPLAYS * CYCLES} sent again, 0 answered otherwise`,
+        `kill -9 of Postgres: a write succeeded again after ${took.join(', ')} ms; ${acknowledged.size} acknowledged, 0 lost, up to ${REPLAYS * CYCLES} repeated, 0 with another answer`,
       );
     },
     60_000 + CYCLES * 20_000,
   );
 
-  it('SIGTERM under 50 clients that come back to the same port: 0 resets, over within 10 s', async () => {
+  it('SIGTERM with 50 clients that reconnect to the same port: 0 resets, complete within 10 s', async () => {
     await untilWritten('before-term', WRITES_AGAIN_MS_MAX);
     const agent = new Agent({ keepAlive: true, maxSockets: 50 });
     let [answered, resets] = [0, 0];
@@ -224,7 +224,7 @@ describe('kill -9, with the Postgres that the program brings', () => {
     await Promise.all(clients);
     agent.destroy();
     console.log(
-      `SIGTERM under 50 clients that come back: ${answered} answered, ${resets} resets, over after ${tookMs} ms`,
+      `SIGTERM with 50 clients that reconnect: ${answered} answered, ${resets} resets, complete after ${tookMs} ms`,
     );
     expect(resets).toBe(0);
   });

@@ -33,7 +33,7 @@ import { createRandom } from './kit/random.ts';
 
 const EVENTS = amount(2_500, 20_000);
 const MANY = amount(10_000, 1_000_000);
-/** Parts of the many in which a byte of each kind is changed. */
+/** In each tenth of the large log, one byte of each kind is changed. */
 const TENTHS = amount(1, 10);
 const SEED = Number(process.env['FAULT_SEED'] ?? 1);
 
@@ -65,7 +65,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** On a connection without the service's timeouts and plans. */
+/** Runs on a connection without the service's timeouts and plans. */
 const statement = async <T extends object>(sql: string, values: unknown[] = []): Promise<readonly T[]> => {
   const client = new Client({ connectionString: database.url });
   await client.connect();
@@ -98,7 +98,7 @@ const broken = async (more: Partial<VerifyOptions> = {}): Promise<readonly [numb
 const restore = (): Promise<unknown> =>
   statement('truncate events, log_checkpoints, log_keys; insert into events select * from kept');
 
-/** The log up to a position only; `grow` brings back what is behind that. */
+/** ReferencedStores the log up to a position. `grow` restores the rest. */
 const cutTo = (position: number): Promise<unknown> =>
   statement(`delete from events where position > ${position}`);
 const grow = (to = events): Promise<unknown> =>
@@ -107,7 +107,7 @@ const grow = (to = events): Promise<unknown> =>
      where position > (select coalesce(max(position), 0) from events) and position <= ${to}`,
   );
 
-/** What somebody has who can write to the database and asks nothing of what is there. */
+/** A forger who can write to the database, but has no private key. */
 const forgerOf = (sign: LogKeys['sign']): LogKeys => ({
   sign,
   check: () => 'valid',
@@ -116,7 +116,7 @@ const forgerOf = (sign: LogKeys['sign']): LogKeys => ({
 });
 const unsignedForger = forgerOf(() => undefined);
 
-/** One byte of a row, and how: each leaves something that could be an event. */
+/** Changes one byte of a column, so that the row is still a plausible event. */
 const columns: readonly (readonly [string, string])[] = [
   ['stream', `stream = overlay(stream placing 'x' from 3 for 1)`],
   ['revision', 'revision = revision + 1000000'],
@@ -131,11 +131,11 @@ const columns: readonly (readonly [string, string])[] = [
   ['recorded_at, a microsecond', `recorded_at = recorded_at + interval '1 microsecond'`],
 ];
 
-describe('a log that was sealed and signed', () => {
+describe('a sealed and signed log', () => {
   beforeEach(async () => void (await seal()));
   afterEach(restore);
 
-  it('is as it was, whole and in part, and what is behind the seal is taken in by the next one', async () => {
+  it('verifies whole and in part, and the next seal includes later events', async () => {
     const whole = await verify();
     expect(whole).toMatchObject({ events, from: at(1), to: at(events), broken: undefined });
     expect(whole.signed).toBe(whole.checkpoints);
@@ -148,16 +148,16 @@ describe('a log that was sealed and signed', () => {
     expect((await verify()).events).toBe(events + 2);
   });
 
-  it.each(columns)('one byte of %s, anywhere: the position is named', async (_, change) => {
+  it.each(columns)('one changed byte of %s at any position: the position is named', async (_, change) => {
     const position = createRandom(SEED + change.length).below(events) + 1;
     await statement(`update events set ${change} where position = $1`, [position]);
     expect(await broken()).toEqual([position, 'the event is not the one that was sealed here']);
-    // Elsewhere all is well.
+    // The rest of the log still verifies.
     const elsewhere = position > 1_000 ? { to: at(1_000) } : { from: at(1_001) };
     expect((await verify(elsewhere)).broken).toBeUndefined();
   });
 
-  it('an event that was removed, two that were exchanged, one that was put in between, an end that was cut off', async () => {
+  it('a removed event, two exchanged events, an inserted event, a cut end', async () => {
     const position = 2 + createRandom(SEED).below(events - 2);
     await statement('delete from events where position = $1', [position]);
     expect(await broken()).toEqual([position, 'the event is missing']);
@@ -187,7 +187,7 @@ describe('a log that was sealed and signed', () => {
     expect(await broken()).toEqual([events - 6, expect.stringContaining('the log ends at')]);
   });
 
-  it('forged: an event changed and everything behind it sealed anew, by whoever can write to the database', async () => {
+  it('forged: a changed event and all later checkpoints sealed again by a writer of the database', async () => {
     const last = await lastCheckpoint(pool);
     if (last === undefined) throw new Error('nothing is sealed');
     const witness = witnessOf(last);
@@ -198,13 +198,13 @@ describe('a log that was sealed and signed', () => {
     };
     await forge(unsignedForger);
     expect((await broken())[1]).toContain('has no signature');
-    // Also when a signature follows, and without any key to check with.
+    // Also if a signed checkpoint follows, and also without a key to verify with.
     await store.append('sample-later', [sampleEvent()], 'no-stream');
     await seal(forgerOf(oneKey.sign));
     expect((await broken())[1]).toContain('but an earlier checkpoint has one');
     expect((await broken({ keys: unsigned }))[1]).toContain('but an earlier checkpoint has one');
     await statement('update log_checkpoints set key_id = null, signature = null');
-    // Without a key to check with it cannot be told; with what was written down elsewhere it can.
+    // Without a key the forgery cannot be detected. A checkpoint noted elsewhere detects it.
     expect((await verify({ keys: unsigned })).broken).toBeUndefined();
     const expected = { position: witness.position, hash: witness.hash };
     expect((await broken({ keys: unsigned, expected }))[1]).toContain('another hash');
@@ -218,7 +218,7 @@ describe('a log that was sealed and signed', () => {
     expect((await broken())[1]).toContain('was forged');
   });
 
-  it('an end cut off of the log and the chain together: told by a witness alone, however verifying ends', async () => {
+  it('a cut end of both log and chain is detected only by a checkpoint noted elsewhere, for any end of the range', async () => {
     const whole = await lastCheckpoint(pool);
     const ofMiddle = await statement<{ hash: string }>(
       `select encode(hash, 'hex') as hash from log_checkpoints where number = 1`,
@@ -227,7 +227,7 @@ describe('a log that was sealed and signed', () => {
     const expected = { position: whole.last, hash: whole.hash.toString('hex') };
     const ofFirst = { position: at(1_000), hash: ofMiddle[0]?.hash ?? '' };
     expect(await verify({ expected })).toMatchObject({ witnessed: true, broken: undefined, doubts: [] });
-    // The checkpoint behind which verifying begins is compared, and one that is reached by ending at --to.
+    // Compares both the checkpoint before the range and the one at its end.
     expect(await verify({ from: at(1_500), expected: ofFirst })).toMatchObject({ witnessed: true });
     const other = { ...ofFirst, hash: '0'.repeat(64) };
     expect((await broken({ from: at(1_500), expected: other }))[1]).toContain('another hash');
@@ -244,7 +244,7 @@ describe('a log that was sealed and signed', () => {
     expect((await broken({ to: at(events), expected }))[1]).toContain('no checkpoint ends at');
   });
 
-  it('what is not sealed, or no position, is not verified', async () => {
+  it('an unsealed range or an invalid position is not verified', async () => {
     const [beyond, nothing] = [{ to: at(events + 1) }, { from: at(events + 1) }];
     expect(await verify(beyond)).toMatchObject({
       events,
@@ -263,7 +263,7 @@ describe('a log that was sealed and signed', () => {
     expect(await broken()).toEqual([1_234, 'the event is not the one that was sealed here']);
   });
 
-  it('when a checkpoint was sealed is shown, and signed', async () => {
+  it('the time of a checkpoint is shown and signed', async () => {
     const { sealedAt } = await verify();
     expect(Math.abs(Date.now() - Date.parse(sealedAt ?? ''))).toBeLessThan(600_000);
     await statement(
@@ -274,7 +274,7 @@ describe('a log that was sealed and signed', () => {
     expect((await broken())[1]).toContain('was forged');
   });
 
-  it('a page that the database does not give in time is asked for again, and smaller', async () => {
+  it('a page that times out is requested again in smaller size', async () => {
     const limits: number[] = [];
     const slow: LogBytes = {
       ...log,
@@ -288,7 +288,7 @@ describe('a log that was sealed and signed', () => {
     expect(limits[2]).toBeLessThan(limits[1] as number);
   });
 
-  it('a checkpoint that was changed or removed', async () => {
+  it('a changed or removed checkpoint', async () => {
     await statement(`update log_checkpoints set hash = sha256(hash) where number = 2`);
     expect((await broken())[1]).toContain('was forged');
     expect((await broken({ keys: unsigned }))[1]).toContain('its hash is not that of its events');
@@ -297,7 +297,7 @@ describe('a log that was sealed and signed', () => {
   });
 });
 
-describe('nothing is sealed behind what is not trusted', () => {
+describe('sealing stops after a checkpoint that does not verify', () => {
   afterEach(restore);
 
   const forgeries: readonly (readonly [reason: string, change: string, LogKeys?])[] = [
@@ -329,7 +329,7 @@ describe('nothing is sealed behind what is not trusted', () => {
     expect(await lastCheckpoint(pool)).toEqual(before);
   });
 
-  it('checkpoints that are removed between any two of its questions: it misses them then, or the next time', async () => {
+  it('checkpoints removed between any two queries are found missing in this or the next verification', async () => {
     let before = 0;
     for (let isRemoved = true; isRemoved; before += 1) {
       await restore();
@@ -337,7 +337,7 @@ describe('nothing is sealed behind what is not trusted', () => {
       const known = await seal();
       isRemoved = false;
       let asked = 0;
-      // Each of them is a query of the pool.
+      // Each query goes through the pool.
       const query = async (...question: Parameters<typeof pool.query>) => {
         if (asked === before) {
           isRemoved = true;
@@ -367,7 +367,7 @@ describe('nothing is sealed behind what is not trusted', () => {
     expect(before).toBeGreaterThan(4);
   });
 
-  it('the projector says so, counts it, and goes on when it is put right', async () => {
+  it('the projector reports and counts it, and continues after a repair', async () => {
     await cutTo(2_000);
     const registry = new Registry();
     const lines: string[] = [];
@@ -381,7 +381,7 @@ describe('nothing is sealed behind what is not trusted', () => {
     await until(() => lines.some((line) => line.includes('log sealed')));
     await statement('create table sealed as select * from log_checkpoints');
     try {
-      // Events and checkpoints are cut off together: what is left is signed, and fits.
+      // Cuts events and checkpoints together: the rest is signed and consistent.
       await statement(
         `delete from events where position > 1000; delete from log_checkpoints where number > 1`,
       );
@@ -402,7 +402,7 @@ describe('nothing is sealed behind what is not trusted', () => {
   });
 });
 
-it('a range is vouched for by a signature behind it; where there is none, that is no break', async () => {
+it('a later signature vouches for a range; a missing signature is not a break', async () => {
   await restore();
   await cutTo(2_000);
   await seal(unsigned);
@@ -419,13 +419,13 @@ it('a range is vouched for by a signature behind it; where there is none, that i
   });
   expect(await verify({ from: at(1_500), to: at(1_600) })).toMatchObject({ broken: undefined, doubts: [] });
   expect(await verify({ from: at(2_001) })).toMatchObject({ from: at(2_001), broken: undefined, doubts: [] });
-  // The anchor is not signed itself, and what is signed behind it does not fit it.
+  // The starting checkpoint is not signed itself, and the signed one after it does not match it.
   await statement('update log_checkpoints set hash = sha256(hash) where number = 1');
   expect((await verify({ from: at(1_500), to: at(1_600) })).broken).toBeDefined();
   await restore();
 });
 
-it('keys are replaced: what the old one signed stays good, and what was unsigned is vouched for by what is signed behind it', async () => {
+it('after a key replacement, old signatures stay valid, and new signatures vouch for unsigned checkpoints before them', async () => {
   await restore();
   await cutTo(1_200);
   await seal(unsigned);
@@ -436,7 +436,7 @@ it('keys are replaced: what the old one signed stays good, and what was unsigned
   const both = logKeysOf({ LOG_SIGNING_KEYS: parseKeyRing(`2027:${second},2026:${first}`) });
   await seal(both);
   expect((await verify({ keys: both })).broken).toBeUndefined();
-  // Its public key is enough; without it the newer signature vouches for all before it.
+  // Its public key suffices. Without it, the newer signature vouches for everything before it.
   const { stdout } = await exchange(['log', 'keys'], { DATABASE_URL: database.url });
   const [oldKey = ''] = stdout.split('\n');
   expect(oldKey).toMatch(/^2026:[\w-]{43}$/);
@@ -452,7 +452,7 @@ it('keys are replaced: what the old one signed stays good, and what was unsigned
 
 const forgedName = logKeysOf({ LOG_SIGNING_KEYS: parseKeyRing(`2026:${second}`) });
 
-it('exchange log: sealed and verified beside the service, broken is 1, nothing to verify is 2', async () => {
+it('exchange log: seals and verifies while the service runs; status 1 for a broken log, 2 without a result', async () => {
   await restore();
   const environment = { DATABASE_URL: database.url, LOG_SIGNING_KEYS: `2026:${first}` };
   const nothing = await exchange(['log', 'verify'], environment);
@@ -460,7 +460,7 @@ it('exchange log: sealed and verified beside the service, broken is 1, nothing t
   const sealed = await exchange(['log', 'seal', '--json'], environment);
   expect(JSON.parse(sealed.stdout)).toMatchObject({ sealed: events, checkpoint: { key: '2026' } });
   expect((await exchange(['log', 'verify', '--from', '10', '--to', '20'], environment)).status).toBe(0);
-  // Everything that is no answer is 2: words, settings, a database that is away.
+  // Status 2 if there is no result: wrong arguments, wrong settings, an unavailable database.
   const away = { ...environment, DATABASE_URL: 'postgres://postgres@127.0.0.1:1/none' };
   const noAnswers = await Promise.all([
     exchange(['log', 'verify', '--to', String(events + 1)], environment),
@@ -476,7 +476,7 @@ it('exchange log: sealed and verified beside the service, broken is 1, nothing t
   expect((JSON.parse(stdout) as { broken: { position: string } }).broken.position).toBe(at(700));
 });
 
-it('two processes that seal regularly make one chain; another store begins another one', async () => {
+it('two processes that seal regularly write one chain; another store starts another chain', async () => {
   await restore();
   const ending = new AbortController();
   const options = { pool, log, keys: oneKey, clock: systemClock, signal: ending.signal };
@@ -504,14 +504,14 @@ it('two processes that seal regularly make one chain; another store begins anoth
     'memory-1',
   );
   expect((await broken({ log: changed }))[0]).toBe(77);
-  // It goes on from the end of the first one.
+  // The second chain continues from the end of the first.
   await statement('update log_checkpoints set hash = sha256(hash) where chain = 1');
   expect((await broken({ log: other }))[1]).toContain('the end of chain 1');
   await statement('delete from log_checkpoints where chain = 1');
   expect((await verify({ log: other })).broken?.problem).toContain('chain 1, which chain 2 continues');
 });
 
-it('of very many events, one byte anywhere', async () => {
+it('a large log with one changed byte at any position', async () => {
   await restore();
   await statement(
     `insert into events select $1 + n, 'many-' || n, 0, gen_random_uuid(), k.type, k.data, k.metadata, k.recorded_at
@@ -543,7 +543,7 @@ interface Flip {
   readonly change: string;
 }
 
-/** One of every kind in each tenth of the log, at places that the seed says. */
+/** One change of every kind in each tenth of the log, at random positions. */
 const flipsOf = (random: ReturnType<typeof createRandom>): readonly Flip[] =>
   [...columns, ['position', 'position = position + 100000000'] as const]
     .flatMap(([what, change]) =>
@@ -556,10 +556,12 @@ const flipsOf = (random: ReturnType<typeof createRandom>): readonly Flip[] =>
     .filter(({ position }, n, all) => all.findIndex((other) => other.position === position) === n)
     .sort((a, b) => a.position - b.position);
 
-/** All are there at once: each is found as the first that is left, and mended, and what is behind it is looked at next. */
+/** Makes all changes at once. Each is found as the first remaining one, and repaired before the next. */
 const findEach = async (flips: readonly Flip[]): Promise<void> => {
   const positions = flips.map(({ position }) => position);
-  await statement('create table unhurt as select * from events where position = any ($1)', [positions]);
+  await statement('create table unchanged_events as select * from events where position = any ($1)', [
+    positions,
+  ]);
   try {
     for (const { change, position } of flips)
       await statement(`update events set ${change} where position = $1`, [position]);
@@ -567,16 +569,16 @@ const findEach = async (flips: readonly Flip[]): Promise<void> => {
     for (const { what, position } of flips) {
       expect([what, (await broken({ from: at(from) }))[0]]).toEqual([what, position]);
       await statement(
-        `delete from events where id in (select id from unhurt where position = ${position})
+        `delete from events where id in (select id from unchanged_events where position = ${position})
            or position in (${position}, ${position} + 100000000)`,
       );
-      await statement(`insert into events select * from unhurt where position = ${position}`);
+      await statement(`insert into events select * from unchanged_events where position = ${position}`);
       from = position;
     }
     console.log(
       `${flips.length} bytes of ${MANY} events, each named: ${flips.map(({ what, position }) => `${what} at ${position}`).join('; ')}`,
     );
   } finally {
-    await statement('drop table unhurt');
+    await statement('drop table unchanged_events');
   }
 };

@@ -5,7 +5,7 @@ import { createLog } from '../../app/log.ts';
 import { conversionMutants } from './conversion-mutants.ts';
 import { mutants } from './mutants.ts';
 
-/** The service with one planted defect, named by MUTANT; otherwise as `app/main.ts` starts it. */
+/** The service as `app/main.ts` starts it, with the planted defect that MUTANT names. */
 const replacements = { ...mutants, ...conversionMutants }[process.env['MUTANT'] ?? ''];
 if (replacements === undefined) throw new Error(`no mutant is named ${process.env['MUTANT'] ?? ''}`);
 const config = readConfig(process.env);

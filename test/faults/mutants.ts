@@ -11,9 +11,9 @@ import { ApiError } from '../../shared/http/errors.ts';
 import type { IdempotencyStore } from '../../shared/idempotency/idempotency-store.ts';
 
 /**
- * Deliberate defects, each one a mistake that systems like this have made. The harness must catch every one:
- * a test that cannot fail shows nothing. They replace ports of the service, and each is planted with the events in either
- * store. None is one adapter's own: a mistake about how EventStoreDB tells repeats is planted in `eventstoredb-elections`.
+ * Planted defects: mistakes that real systems have made. The harness must catch each one, because a test that cannot
+ * fail proves nothing. They replace ports of the service, so each is tested with both event stores.
+ * `eventstoredb-elections` tests a defect of the EventStoreDB adapter.
  */
 
 const withStore = (change: (store: EventStore) => Partial<EventStore>): Replacements => ({
@@ -33,7 +33,7 @@ async function* changed(
   for await (const event of events) yield change(event);
 }
 
-/** Replies that are lost more often than a proxy loses them: for defects in what is made of a lost reply. */
+/** Loses replies more often than a proxy does, for defects in the handling of lost replies. */
 const appendWithLostReplies: (
   store: EventStore,
   ...appended: Parameters<EventStore['append']>
@@ -58,14 +58,14 @@ export const mutants: Readonly<Record<string, Replacements>> = {
       return claim.outcome === 'claimed' ? { ...claim, reserved: request.reserved } : claim;
     },
   })),
-  /** An unknown outcome is taken for "nothing happened": the key is free, its reserved id forgotten. */
+  /** Treats an unknown outcome as a failure: frees the key and forgets its reserved id. */
   'unknown-frees-the-key': {
     ...withClaims((store) => ({ lapse: store.release })),
     ...withStore((store) => ({
       append: (stream, events, expected) => appendWithLostReplies(store, stream, events, expected),
     })),
   },
-  /** The answer is not kept: the key is free as soon as its command is done. */
+  /** Does not store the answer: the key is free when its command is completed. */
   'answer-not-kept': withClaims((store) => ({ complete: (claim) => store.release(claim) })),
   /** A replay has the right body and the wrong status. */
   'replay-without-its-status': withClaims((store) => ({
@@ -78,7 +78,7 @@ export const mutants: Readonly<Record<string, Replacements>> = {
   'fingerprint-ignored': withClaims((store) => ({
     claim: (request) => store.claim({ ...request, fingerprint: Buffer.alloc(32) }),
   })),
-  /** The command does not recognise its own events when it is repeated. */
+  /** A repeated command does not recognise its own events. */
   'own-events-not-recognised': withStore((store) => ({
     readStream: (stream, options) =>
       changed(store.readStream(stream, options), (event) => ({
@@ -86,7 +86,7 @@ export const mutants: Readonly<Record<string, Replacements>> = {
         metadata: { ...event.metadata, causationId: '' },
       })),
   })),
-  /** Acknowledged before it is written. */
+  /** Acknowledges before writing. */
   'append-acknowledged-early': withStore((store) => ({
     append: async (stream, events, expected) => {
       const head = await store.head();
@@ -97,7 +97,7 @@ export const mutants: Readonly<Record<string, Replacements>> = {
       return { revision, position: head, repeated: false };
     },
   })),
-  /** A lost reply is answered as a refusal. */
+  /** Answers a lost reply as a refusal. */
   'timeout-taken-for-failure': withStore((store) => ({
     append: async (stream, events, expected) => {
       try {
@@ -108,7 +108,7 @@ export const mutants: Readonly<Record<string, Replacements>> = {
       }
     },
   })),
-  /** A lost reply is retried as something new. */
+  /** Retries a lost reply with new ids. */
   'retried-with-new-ids': withStore((store) => ({
     append: async (stream, events, expected) => {
       try {
@@ -119,7 +119,7 @@ export const mutants: Readonly<Record<string, Replacements>> = {
       }
     },
   })),
-  /** A lost reply is retried with the same ids where the stream ends now: no store compares ids there. */
+  /** Retries a lost reply with the same ids at the stream's new end, where no store compares ids. */
   'retried-at-the-newer-revision': withStore((store) => ({
     append: async (stream, events, expected) => {
       try {
@@ -134,7 +134,7 @@ export const mutants: Readonly<Record<string, Replacements>> = {
       }
     },
   })),
-  /** No expected revision: the last writer wins, the same command writes twice. */
+  /** Uses no expected revision: the last writer wins, and the same command writes twice. */
   'any-revision-and-new-ids': withStore((store) => ({
     append: (stream, events) => store.append(stream, withNewIds(events), 'any'),
     readStream: (stream, options) =>
@@ -143,7 +143,7 @@ export const mutants: Readonly<Record<string, Replacements>> = {
         metadata: { ...event.metadata, causationId: '' },
       })),
   })),
-  /** The checkpoint moves before the rows are there. */
+  /** Moves the checkpoint before writing the rows. */
   'checkpoint-before-rows': {
     projection: (projection) => ({
       ...projection,
@@ -153,7 +153,7 @@ export const mutants: Readonly<Record<string, Replacements>> = {
       },
     }),
   },
-  /** Subscribes one event behind its checkpoint. */
+  /** Subscribes one event after its checkpoint. */
   'position-off-by-one': withStore((store) => ({
     subscribeToAll: async function* (options) {
       let isFirst = true;

@@ -40,7 +40,7 @@ describe('one key, many clients, two processes', () => {
       body: JSON.stringify({ name: key }),
     });
 
-  it(`${KEYS} keys sent by ${CLIENTS} clients at once have one effect each, and one answer`, async () => {
+  it(`${KEYS} keys, each sent by ${CLIENTS} clients concurrently, have one effect and one answer each`, async () => {
     const answers = new Map<string, Set<string>>();
     let inFlight = 0;
     const client = async (index: number): Promise<void> => {
@@ -53,7 +53,7 @@ describe('one key, many clients, two processes', () => {
             answers.set(key, (answers.get(key) ?? new Set()).add(body));
             break;
           }
-          // On a machine that stands still its processes may miss their own limits.
+          // On a stalled machine, processes may exceed their own limits.
           if (answer.status !== 503) {
             expect([answer.status, body]).toEqual([409, expect.stringContaining('IDEMPOTENCY_IN_FLIGHT')]);
             expect(answer.headers.get('retry-after')).toBe('1');
@@ -79,6 +79,6 @@ describe('one key, many clients, two processes', () => {
     expect(created.length).toBe(KEYS);
     expect(new Set(created).size).toBe(KEYS);
     expect([...answers.values()].filter((bodies) => bodies.size !== 1)).toEqual([]);
-    console.log(`${KEYS * CLIENTS} requests, ${KEYS} effects, ${inFlight} told to wait`);
+    console.log(`${KEYS * CLIENTS} requests, ${KEYS} effects, ${inFlight} answered IDEMPOTENCY_IN_FLIGHT`);
   }, 120_000);
 });

@@ -26,17 +26,20 @@ import { startRunningService, type RunningService, type TestAccount } from '../s
 import { rebuildOptions } from '../support/rebuild-options.ts';
 
 const ADVERTISERS = amount(300, 20_000);
-/** Begun so many a second, however long each takes: a quarter writes. */
+/** Started at this rate, however long each takes. A quarter are writes. */
 const REQUESTS_EACH_SECOND = amount(40, 200);
 /** One write and three reads. */
-const REQUESTS_OF_TURN = 4;
-/** At once: at 200 requests a second, when they take two seconds each. */
-const TURNS_MAX = 100;
-/** As a 503 says. */
+const REQUESTS_PER_CYCLE = 4;
+/** The maximum of concurrent cycles: 200 requests per second that take two seconds each. */
+const CYCLES_MAX = 100;
+/** The `Retry-ResultContext` of a 503. */
 const RETRY_AFTER_MS = 1_000;
 const rebuildable = allProjections.filter(isRebuildable);
 
-/** An API process in here, to look behind the answers; what clients use, and what runs the read models, is `served`. */
+/**
+ * An API process in this test process, for assertions beyond the answers. Clients use `served`, which also runs the
+ * read models.
+ */
 let service: RunningService;
 let served: Awaited<ReturnType<typeof startServing>>;
 let account: TestAccount;
@@ -52,7 +55,7 @@ afterAll(async () => {
   await service.stop();
 }, 120_000);
 
-/** Of the other processes of the same installation: what is of persons is read with its keys. */
+/** Also for other processes of the installation: they decrypt personal data with its keys. */
 const settings = () => ({
   ...service.stores,
   DATA_DIR: service.dataDir,
@@ -60,8 +63,8 @@ const settings = () => ({
 });
 
 /**
- * The service as it ships, in a process of its own: neither the load nor what makes the read models anew has it wait for
- * the processor.
+ * The shipped service in a separate process, so that it does not compete with the load and the rebuilds for this
+ * process.
  */
 const startServing = async () => {
   const program = startProgram({
@@ -77,7 +80,7 @@ const startServing = async () => {
   return { baseUrl, api, stop: () => program.end('SIGTERM') };
 };
 
-/** Every request until it is told: on a machine that is busy elsewhere any may need that. */
+/** Repeats each request until it is answered: on a busy machine, any request may need that. */
 const patient = ({ post, put, delete: remove }: Api): Pick<Api, 'post' | 'put' | 'delete'> => {
   const once = () => ({ 'Idempotency-Key': randomUUID() });
   return {
@@ -96,7 +99,7 @@ const patient = ({ post, put, delete: remove }: Api): Pick<Api, 'post' | 'put' |
   };
 };
 
-/** Something in the tables of every kind of read model. */
+/** Creates rows in the tables of every kind of read model. */
 const fill = async (): Promise<void> => {
   const api = patient(served.api);
   const made: number[] = [];
@@ -140,7 +143,7 @@ const fill = async (): Promise<void> => {
       mimeType: 'image/png',
       bytes: 100,
     }),
-    ...(await inTurn(['one', 'two'], (eventId) =>
+    ...(await oneByOne(['one', 'two'], (eventId) =>
       api.post('/event-sources/shop/events', {
         advertiserId: first,
         events: [
@@ -156,7 +159,7 @@ const fill = async (): Promise<void> => {
     )),
   ];
   const campaign = answers[1]?.body.data as { readonly id: string };
-  // Only sandbox sellers take a creative, and only of an advertiser of that kind.
+  // Sandbox sellers accept only creatives of a sandbox advertiser.
   const sandbox = await api.post<{ id: number }>('/advertisers', { name: 'Sandbox', sandbox: true });
   const trial = await api.post<{ id: string }>('/campaigns', {
     advertiserId: sandbox.body.data.id,
@@ -194,7 +197,7 @@ const fill = async (): Promise<void> => {
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-const inTurn = async <T, R>(values: readonly T[], work: (value: T) => Promise<R>): Promise<R[]> => {
+const oneByOne = async <T, R>(values: readonly T[], work: (value: T) => Promise<R>): Promise<R[]> => {
   const results: R[] = [];
   for (const value of values) results.push(await work(value));
   return results;
@@ -206,7 +209,7 @@ const optionsOf = (signal = new AbortController().signal): OnlineOptions =>
 const one = async <T>(sql: string, values: unknown[] = []): Promise<T> =>
   (await service.pool.query(sql, values)).rows[0] as T;
 
-/** What a migration, a policy or a plan could come to depend on, of every table of the read models. */
+/** All properties of the read models' tables on which a migration, a policy or a plan could depend. */
 const shapes = async (): Promise<unknown> =>
   one(
     `select json_agg(json_build_object('table', c.relname, 'options', c.reloptions, 'rights', c.relacl::text,
@@ -241,14 +244,14 @@ const oidOf = async (table: string): Promise<number> =>
 const differing = (result: ReadModelComparison): unknown =>
   result.tables.filter(({ missing, surplus, changed }) => missing + surplus + changed > 0);
 
-/** Of the time from a request to its answer, which is as long as its client waits: repeats included. */
+/** A quantile of the times from a request to its answer, including repeats. */
 const quantile = (sorted: readonly number[], part: number): number =>
   Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0);
 
 /**
- * Writes, and reads what was written, until `ending`: turns begin at their times and not when the last is done, as clients
- * do, each on an advertiser that no other is at. When none is free it waits, and says for how long: a machine that cannot do
- * so much does what it can. How many requests were repeated is told, as is the rate that it came to while it went on.
+ * Writes and reads back until `ending`. Cycles start at fixed times instead of after the previous one, like independent
+ * clients, each on another advertiser. If no advertiser is free, it waits and counts the wait: a slow machine does what
+ * it can. Reports the repeated requests and the achieved rate.
  */
 const traffic = async (ending: AbortSignal) => {
   const api = leanApiOf(served.baseUrl, { Authorization: `Bearer ${account.apiKey}` });
@@ -265,7 +268,7 @@ const traffic = async (ending: AbortSignal) => {
     if (answer.status >= 300) seen.failed.push(`${answer.status} ${answer.text}`);
     return answer;
   };
-  const turn = async (id: number, name: string): Promise<void> => {
+  const cycle = async (id: number, name: string): Promise<void> => {
     await send(() => api.put(`/advertisers/${id}`, { name }));
     const [read] = await Promise.all([
       send(() => api.get<{ name: string }>(`/advertisers/${id}`)),
@@ -274,22 +277,22 @@ const traffic = async (ending: AbortSignal) => {
     ]);
     if (read.body.data?.name !== name) seen.stale += 1;
     seen.writes += 1;
-    seen.reads += REQUESTS_OF_TURN - 1;
+    seen.reads += REQUESTS_PER_CYCLE - 1;
   };
-  // Those in front are other tests'.
-  const free = ids.slice(100, 100 + TURNS_MAX);
+  // Other tests use the first ones.
+  const free = ids.slice(100, 100 + CYCLES_MAX);
   const running = new Set<Promise<void>>();
   const beganMs = performance.now();
   const elapsedMs = (): number => performance.now() - beganMs;
   let [waitedMs, wholeMs] = [0, 0];
   ending.addEventListener('abort', () => (wholeMs = elapsedMs()), { once: true });
   for (let n = 0; !ending.aborted; n += 1) {
-    await sleep(Math.max(0, (n * REQUESTS_OF_TURN * 1_000) / REQUESTS_EACH_SECOND - elapsedMs()), ending);
+    await sleep(Math.max(0, (n * REQUESTS_PER_CYCLE * 1_000) / REQUESTS_EACH_SECOND - elapsedMs()), ending);
     const fromMs = elapsedMs();
     while (free.length === 0) await Promise.race(running);
     waitedMs += elapsedMs() - fromMs;
     const id = free.shift() as number;
-    const begun: Promise<void> = turn(id, `Name ${n}`).finally(() => {
+    const begun: Promise<void> = cycle(id, `Name ${n}`).finally(() => {
       running.delete(begun);
       free.push(id);
     });
@@ -307,10 +310,10 @@ const traffic = async (ending: AbortSignal) => {
   };
 };
 
-type Rebuilt = ReadModelComparison & { readonly seconds: number; readonly switched: boolean };
+type RebuildResult = ReadModelComparison & { readonly seconds: number; readonly switched: boolean };
 
-/** What was compared of each, as it was just before the switch. */
-const describeRows = (results: readonly Rebuilt[]): string =>
+/** The rows that each rebuild compared just before its switch. */
+const describeRows = (results: readonly RebuildResult[]): string =>
   results
     .map(({ readModel, rows, seconds, tables }) => {
       const sum = (of: 'missing' | 'surplus' | 'changed') =>
@@ -319,7 +322,7 @@ const describeRows = (results: readonly Rebuilt[]): string =>
     })
     .join('\n');
 
-it('rebuilt under writes and reads: no request fails, none is stale, each equals the live one row by row', async () => {
+it('rebuilt during writes and reads: no request fails, no read is stale, each copy equals the live tables row by row', async () => {
   const before = await shapes();
   const ending = new AbortController();
   const running = traffic(ending.signal);
@@ -332,10 +335,10 @@ it('rebuilt under writes and reads: no request fails, none is stale, each equals
   const results = rebuilt.stdout
     .trim()
     .split('\n')
-    .map((line) => JSON.parse(line) as Rebuilt);
+    .map((line) => JSON.parse(line) as RebuildResult);
   console.log(
-    `${results.length} read models rebuilt beside ${seen.writes} writes and ${seen.reads} reads in ${Math.round(seen.seconds)} s: ` +
-      `${Math.round(seen.perSecond)} answered a second of ${REQUESTS_EACH_SECOND} that were asked for, ${seen.failed.length} failed, ` +
+    `${results.length} read models rebuilt during ${seen.writes} writes and ${seen.reads} reads in ${Math.round(seen.seconds)} s: ` +
+      `${Math.round(seen.perSecond)} answered per second of ${REQUESTS_EACH_SECOND} requested, ${seen.failed.length} failed, ` +
       `${seen.stale} stale, ${seen.repeated} repeated after 503; ` +
       `${[0.5, 0.99, 1].map((part) => quantile(seen.tookMs, part)).join(', ')} ms (median, 99 %, longest); ` +
       `the load itself waited ${Math.round(seen.waitedMs)} ms\n${describeRows(results)}`,
@@ -346,7 +349,7 @@ it('rebuilt under writes and reads: no request fails, none is stale, each equals
   expect([await oidOf('advertisers'), await oidOf('work_list')]).toEqual([expect.any(Number), oids[1]]);
   expect(await oidOf('advertisers')).not.toBe(oids[0]);
   expect(await shapes()).toEqual(before);
-  // The rows of every kind were there to be compared, or the test is about nothing.
+  // Otherwise the test compares nothing.
   const empty = results.filter(({ rows }) => rows === 0).map(({ readModel }) => readModel);
   expect(empty).toEqual([]);
   for (const projection of rebuildable.filter((_, n) => n % 4 === 0)) {
@@ -355,8 +358,8 @@ it('rebuilt under writes and reads: no request fails, none is stale, each equals
   expect(await leftovers()).toBe(0);
 }, 600_000);
 
-it('verify finds what was planted, row by row, and rebuild mends it', async () => {
-  // None that the traffic writes.
+it('verify finds planted differences row by row, and rebuild repairs them', async () => {
+  // Advertisers that the traffic does not write.
   const [changed, missing] = ids.slice(30);
   await service.pool.query(`update advertisers set name = 'Planted' where id = $1`, [changed]);
   await service.pool.query('delete from advertisers where id = $1', [missing]);
@@ -390,16 +393,16 @@ it('verify finds what was planted, row by row, and rebuild mends it', async () =
   expect([again.differences, await leftovers()]).toEqual([0, 0]);
 }, 120_000);
 
-it('a program that cannot do it says so: 2', async () => {
+it('projections that cannot be rebuilt lead to status 2', async () => {
   const other = await exchange(['read-models', 'verify', 'credentials'], service.stores);
   expect([other.status, other.stderr]).toEqual([2, expect.stringContaining('not built from the log alone')]);
   const { rows } = await service.pool.query('create schema copy_of_agents');
   expect(rows).toEqual([]);
-  // One that cannot be verified, because another process has it, does not keep the others from it.
+  // A read model that another process is building does not prevent the verification of the others.
   const guard = await connectCopy(service.databaseUrl);
   try {
     await holdCopy(guard, 'advertisers');
-    // A schema that nobody remembers is not taken for a copy: it is made anew.
+    // A schema that is not registered is not treated as a copy: it is recreated.
     const busy = await exchange(['read-models', 'verify', 'advertisers', 'agents'], service.stores);
     expect([busy.status, await leftovers()]).toEqual([2, 0]);
     expect(busy.stderr).toContain('advertisers: another process is building a copy');
@@ -411,20 +414,20 @@ it('a program that cannot do it says so: 2', async () => {
   expect([offline.status, offline.stderr]).toEqual([1, expect.stringContaining('stop them, then rebuild')]);
 });
 
-/** The log is put back after the copy was filled, and while the fence is held. */
+/** Restores the log after the copy was filled, while the checkpoint is locked. */
 const putBack = (calls: number): OnlineOptions => {
   let left = calls;
   const head = async () => ((left -= 1) >= 0 ? service.store.head() : START);
-  // As of a store that knows no other end than that.
+  // As of a store that knows only this end.
   const distance = (from: Position, to: Position) => (to === START ? -1 : service.store.distance(from, to));
   return { ...optionsOf(), store: { ...service.store, head, distance } };
 };
 
-it('a log that ends before the live position, or another one, is never built from', async () => {
+it('a log that ends before the live position, or another log, is never used', async () => {
   const live = await oidOf('advertisers');
   await expect(rebuildOnline(putBack(0), advertisersProjection)).rejects.toThrow('the log ends at -');
   await expect(verifyOnline(putBack(0), advertisersProjection)).rejects.toThrow('the log ends at -');
-  // Positions of one kind of store may say nothing to another.
+  // Positions of one kind of store may mean nothing to another.
   const anothers = { ...optionsOf(), store: createMemoryEventStore() };
   await expect(verifyOnline(anothers, advertisersProjection)).rejects.toThrow(
     /the log ends at -|made from another event store/,
@@ -434,7 +437,7 @@ it('a log that ends before the live position, or another one, is never built fro
     await expect(rebuildOnline(putBack(calls), advertisersProjection)).rejects.toThrow('the log ends at -');
     expect([await oidOf('advertisers'), await leftovers()]).toEqual([live, 2]);
   }
-  // What was left is gone on with only over the same log, by the same program, for the same tables, behind the live one.
+  // A copy is continued only for the same log, program and tables, and after the live read model's position.
   const first = await service.store.readAll({ after: START, limit: 1 });
   const other = first.map((event) => ({ ...event, id: '00000000-0000-4000-8000-000000000000' }));
   const overOther = { ...service.store, readAll: async () => other };
@@ -456,7 +459,7 @@ it('a log that ends before the live position, or another one, is never built fro
   await expect(rebuildOnline(older, advertisersProjection)).rejects.toThrow('does not know (');
 }, 120_000);
 
-it('a copy that was left without an index has it before it is put in its place', async () => {
+it('an interrupted copy without an index gets it before the switch', async () => {
   const indexesOf = (schema: string) =>
     service.pool.query<{ name: string }>(
       `select indexrelid::regclass::text as name from pg_index
@@ -473,14 +476,14 @@ it('a copy that was left without an index has it before it is put in its place',
   expect((await indexesOf('public')).rows).toEqual(before);
 }, 120_000);
 
-it('a table that the projection does not list is not found, and the live one not written', async () => {
+it('a table that the projection does not list is not found, and the live one is not written', async () => {
   const before = await one('select sum(count)::int as sum from advertiser_counts');
   const { compared: _, ...ordinary } = advertisersProjection;
   const forgetful = { ...ordinary, tables: ['advertisers'] };
   await expect(rebuildOnline(optionsOf(), forgetful)).rejects.toThrow('"advertiser_counts" does not exist');
   expect(await one('select sum(count)::int as sum from advertiser_counts')).toEqual(before);
 
-  // Cancelled while another process has it: what that one makes stays.
+  // Cancelled while another process is building: its copy stays.
   const guard = await connectCopy(service.databaseUrl);
   try {
     await holdCopy(guard, 'advertisers');
@@ -495,7 +498,7 @@ it('a table that the projection does not list is not found, and the live one not
   expect(await cancelOnline(service.databaseUrl, 'advertisers')).toBe(true);
 });
 
-it('a stream that the live one has parked, and whose work nobody has listed, is retried first', async () => {
+it('a stream that the live read model has parked is retried first, although no row lists its work', async () => {
   const oid = await oidOf('syndications');
   const listed = (await service.readLog()).find((event) => event.stream.startsWith('syndication-'));
   await service.pool.query(
@@ -513,7 +516,7 @@ it('a stream that the live one has parked, and whose work nobody has listed, is 
   ]);
 });
 
-/** `work` is done before the copy meets the live read model for the `n`-th time: to be compared, then to be switched. */
+/** `work` runs before the copy meets the live read model for the `n`-th time: 1 to compare, 2 to switch. */
 const beforeMeeting = (n: 1 | 2, work: () => Promise<unknown>): OnlineOptions => {
   let asked = 0;
   const head = async () => {
@@ -523,14 +526,14 @@ const beforeMeeting = (n: 1 | 2, work: () => Promise<unknown>): OnlineOptions =>
   return { ...optionsOf(), store: { ...service.store, head } };
 };
 
-/** Until one of the connections of that name waits for a lock. */
+/** Waits until a connection of that name waits for a lock. */
 const untilWaiting = async (applicationName: string): Promise<void> => {
   const waiting = `select count(*)::int as waiting from pg_locks l join pg_stat_activity a using (pid)
      where not l.granted and a.datname = current_database() and a.application_name like $1`;
   while ((await one<{ waiting: number }>(waiting, [applicationName])).waiting === 0) await sleep(20);
 };
 
-it('the live tables are locked last, and their rights must be what they were', async () => {
+it('the live tables are locked last, and their rights must be unchanged', async () => {
   const holder = await service.pool.connect();
   try {
     const atCopy = beforeMeeting(2, () =>
@@ -538,7 +541,7 @@ it('the live tables are locked last, and their rights must be what they were', a
     );
     const rebuilt = rebuildOnline(atCopy, advertisersProjection);
     await untilWaiting('exchange-copy by %');
-    // While the copy's tables are waited for, nobody waits for the live ones.
+    // While a lock on the copy's tables is awaited, the live tables stay available.
     await service.pool.query('select count(*) from advertisers, advertiser_counts');
     await holder.query('rollback');
     expect((await rebuilt).differences).toBe(0);
@@ -552,12 +555,12 @@ it('the live tables are locked last, and their rights must be what they were', a
   }
 });
 
-it('a comparison ends at once when it is cancelled, and when somebody wants a table for himself', async () => {
+it('a comparison ends immediately when it is cancelled or when another connection waits for an exclusive lock', async () => {
   const [holder, wanting] = [await service.pool.connect(), await connectCopy(service.databaseUrl)];
   try {
     for (const how of ['cancelled', 'run it again']) {
       const ending = new AbortController();
-      // When the copy is filled: the comparison reads the one table, and waits for the other.
+      // When the copy is filled, the comparison reads one table and waits for the other.
       const options = beforeMeeting(1, () =>
         holder.query('begin; lock table advertiser_counts in access exclusive mode'),
       );
@@ -576,14 +579,14 @@ it('a comparison ends at once when it is cancelled, and when somebody wants a ta
   }
 });
 
-it('killed -9 at every step: the live one is untouched, the next run goes on, and --cancel drops what is left', async () => {
+it('killed -9 at every step: the live read model is unchanged, the next run continues, and --cancel drops the rest', async () => {
   const live = await oidOf('advertisers');
   const rebuild = (failpoints: string, ...more: string[]) =>
     exchange(['read-models', 'rebuild', 'advertisers', ...more], {
       ...service.stores,
       ...(failpoints === '' ? {} : { EXCHANGE_FAILPOINTS: failpoints }),
     });
-  // The log is the same in all: what was copied before a kill is not copied again.
+  // The log is the same in all runs: events copied before a kill are not copied again.
   for (const failpoints of ['copy-created:1', 'projection-before-commit:1', 'copy-before-switch:1']) {
     expect((await rebuild(failpoints)).status).toBe(null);
     expect([await oidOf('advertisers'), await leftovers()]).toEqual([live, 2]);
@@ -603,7 +606,7 @@ it('killed -9 at every step: the live one is untouched, the next run goes on, an
   expect(await leftovers()).toBe(0);
 }, 120_000);
 
-it('a copy that parks other streams than the live one is put in its place only when that is asked for', async () => {
+it('a copy that parks other streams than the live one replaces it only on request', async () => {
   const [parked] = ids.slice(40);
   const stream = advertiserStream(account.customerId, parked ?? 0);
   await service.store.append(stream, [{ ...sampleEvent(), type: 'FromTheFuture' }], 'any');
@@ -619,8 +622,8 @@ it('a copy that parks other streams than the live one is put in its place only w
   ]);
   expect(written.rows).toBeGreaterThan(ADVERTISERS);
 
-  // A copy that parks what the live one has is not put in its place, unless it is asked for.
-  // So is one that parks it earlier, and one that parks what the live one has not parked at all.
+  // A copy must not replace the live read model, except on request, if it parks a stream that the live one contains.
+  // The same holds if it parks a stream earlier, or parks one that the live one has not parked.
   await service.pool.query(`update parked_streams set revision = revision + 1 where stream = $1`, [stream]);
   await expect(rebuildOnline(optionsOf(), advertisersProjection)).rejects.toThrow('has parked streams');
   await service.pool.query(`delete from parked_streams where stream = $1`, [stream]);
@@ -630,7 +633,7 @@ it('a copy that parks other streams than the live one is put in its place only w
   expect(await one('select stream from parked_streams')).toEqual({ stream });
 });
 
-it('a cancelled one leaves nothing, and the live one as it was', async () => {
+it('a cancelled rebuild leaves nothing, and the live read model is unchanged', async () => {
   const live = await oidOf('advertisers');
   const ending = new AbortController();
   const options = { ...optionsOf(ending.signal), onProgress: () => ending.abort(new Error('cancelled')) };

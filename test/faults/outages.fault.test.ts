@@ -8,11 +8,11 @@ import { createTestDatabase, type TestDatabase } from '../support/test-database.
 import { startSupervisor, type Supervisor } from './kit/supervisor.ts';
 import { addressOf, startTcpProxy, throughProxy, type TcpProxy } from './kit/tcp-proxy.ts';
 
-/** 3 s and 5 s are promised; the rest is room for a busy machine. */
+/** 3 s and 5 s are promised. The limits allow for a busy machine. */
 const ANSWER_MS_MAX = 10_000;
 const BACK_MS_MAX = 30_000;
 
-describe('Postgres away or stalled', () => {
+describe('Postgres unavailable or stalled', () => {
   let database: TestDatabase;
   let installation: Installation;
   let proxy: TcpProxy;
@@ -99,7 +99,7 @@ describe('Postgres away or stalled', () => {
     60_000,
   );
 
-  it('flapping: the process stays up, and serves once it is over', async () => {
+  it('flapping: the process stays alive, and serves afterwards', async () => {
     for (let flap = 0; flap < 20; flap++) {
       if (flap % 2 === 0) proxy.down();
       else proxy.up();

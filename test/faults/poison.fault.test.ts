@@ -32,7 +32,7 @@ const write = (advertiserId: number): Promise<unknown> => {
   });
 };
 
-/** So many at once that none waits longer than an append may, on a busy machine too. */
+/** Concurrent creations, few enough that none times out on a busy machine. */
 const AT_ONCE = 500;
 
 const writeMany = async (from: number, count: number): Promise<void> => {
@@ -73,7 +73,7 @@ it('one bad event among 10,000: its stream is parked and reported, all others ar
   expect(text).toContain('"lagEvents":0');
   const metrics = await (await fetch(`${service.baseUrl}/metrics`)).text();
   expect(metrics).toContain('projection_parked_streams{projection="advertisers"} 1');
-  // The parked advertiser: never the old value.
+  // The parked advertiser is read from its stream: never the old value.
   expect((await api.get<{ name: string }>(`/advertisers/${victim.id}`)).body.data.name).toBe(BAD_NAME);
 
   const environment = service.stores;

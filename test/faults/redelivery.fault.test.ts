@@ -15,9 +15,9 @@ import { createRandom, type Random } from './kit/random.ts';
 const WRITERS = 12;
 /** The long form: `FAULT_EVENTS=1000000 npm run jest -- redelivery`; about as many events are written. */
 const COMMANDS_EACH = Math.ceil(Number(process.env['FAULT_EVENTS'] ?? 1_250) / WRITERS / 0.41);
-/** Advertisers that everybody writes, so few that writers meet, so many that no stream grows without end. */
+/** Advertisers that all writers change: few enough for conflicts, enough to keep streams short. */
 const SHARED = Math.ceil(COMMANDS_EACH / 12);
-/** Ids of the advertisers that only one writer writes, behind the shared ones. */
+/** Ids of advertisers that only one writer changes, after the shared ones. */
 const ownId = (writer: number, n: number): number => (writer + 1) * 1_000_000 + n;
 const CUSTOMER = 7;
 const CAUGHT_UP_MS_MAX = 600_000;
@@ -70,7 +70,7 @@ const change = (random: Random): AdvertiserCommand =>
 const write = async (writer: number): Promise<void> => {
   const random = createRandom(writer);
   for (let n = 0; n < COMMANDS_EACH; n++) {
-    // Every third advertiser is written by everybody.
+    // Every third command changes a shared advertiser.
     const isShared = n % 3 === 0;
     const id = isShared ? 1 + random.below(SHARED) : ownId(writer, Math.floor(n / 4));
     const isNew = n % 4 === 1 && !isShared;
@@ -88,7 +88,7 @@ const TABLES = {
   advertiser_counts: '*',
 } as const;
 
-/** On a connection without the service's timeouts: a million rows take their time. */
+/** Runs on a connection without the service's timeouts: a million rows take long. */
 const atLength = async <T>(work: (client: Client) => Promise<T>): Promise<T> => {
   const client = new Client({ connectionString: fixture.url });
   await client.connect();
@@ -99,7 +99,7 @@ const atLength = async <T>(work: (client: Client) => Promise<T>): Promise<T> => 
   }
 };
 
-/** Puts the read model aside under another name. */
+/** Copies the read model's rows to other tables. */
 const putAside = (): Promise<void> =>
   atLength(async (client) => {
     for (const [table, columns] of Object.entries(TABLES)) {
@@ -107,7 +107,7 @@ const putAside = (): Promise<void> =>
     }
   });
 
-/** Rows that only one of the two has, of the live read model and the rebuilt one. */
+/** The number of rows that differ between the live read model and the rebuilt one. */
 const differences = (): Promise<number> =>
   atLength(async (client) => {
     let found = 0;
@@ -121,7 +121,7 @@ const differences = (): Promise<number> =>
     return found;
   });
 
-/** Rows written so far in this transaction, those that were written as they were included. */
+/** The number of rows written so far in this transaction, including unchanged ones. */
 const writtenRows = async (client: ClientBase): Promise<number> => {
   const { rows } = await client.query<{ written: number }>(
     `select sum(n_tup_ins + n_tup_upd + n_tup_del)::int as written
@@ -156,7 +156,7 @@ it('12 writers, every event delivered three times: no row changes again, and a r
   await fixture.caughtUp('advertisers', CAUGHT_UP_MS_MAX);
   expect(await differences()).toBe(0);
   expect(changedAgain).toBe(0);
-  // Each writer's own advertisers at least, however large the batches were.
+  // At least each writer's own advertisers are written, regardless of the batch sizes.
   expect(written).toBeGreaterThanOrEqual(WRITERS * 2 * Math.floor(COMMANDS_EACH / 12));
 
   const { rows: log } = await atLength((client) =>
@@ -167,7 +167,7 @@ it('12 writers, every event delivered three times: no row changes again, and a r
     client.query<{ count: number }>('select count(*)::int from advertisers'),
   );
   console.log(
-    `${delivered} events of ${WRITERS} writers, each delivered three times: ${changedAgain} rows written again, ` +
+    `${delivered} events from ${WRITERS} writers, each delivered three times: ${changedAgain} rows written again, ` +
       `${rows[0]?.count ?? 0} advertisers equal row by row after a rebuild`,
   );
 }, 3_600_000);

@@ -6,7 +6,7 @@ import { createTestStores, describeStores, type EventsIn } from '../support/test
 import { projectTheRest, today } from './crash-run.ts';
 import { checkHistory, type Findings } from './kit/checker.ts';
 import { runClient } from './kit/client.ts';
-import { keepsOf } from './kit/half-done.ts';
+import { referencedStoresOf } from './kit/partial-writes.ts';
 import { emptyHistory, type History } from './kit/history.ts';
 import { createRandom } from './kit/random.ts';
 import { startSupervisor } from './kit/supervisor.ts';
@@ -14,7 +14,7 @@ import { startSupervisor } from './kit/supervisor.ts';
 export interface RolesRunOptions {
   readonly seed: number;
   readonly events: EventsIn;
-  /** How often every process is killed. */
+  /** How often each process is killed. */
   readonly rounds: number;
 }
 
@@ -32,7 +32,7 @@ const CLIENTS = 16;
 const COMMANDS_BETWEEN = 20;
 const BETWEEN_MS_MAX = 5_000;
 
-/** Two processes of every role under load, each killed in turn; then the history is checked. */
+/** Two processes of every role under load, each killed in rotation. Then the history is checked. */
 export const rolesRun = async (options: RolesRunOptions): Promise<RolesRunReport> => {
   const { seed, rounds } = options;
   const stores = await createTestStores(options.events);
@@ -62,8 +62,8 @@ export const rolesRun = async (options: RolesRunOptions): Promise<RolesRunReport
           name: `r${index}-${seed}`,
           ports: supervisor.ports.filter((__, process) => ROLES[process] === 'api'),
           ...(accounts[index % accounts.length] ?? { customerId: 0, apiKey: '' }),
-          // Workers write campaigns and creatives as well: nobody would know what must come of a command.
-          trades: ['advertisers'],
+          // Only advertisers: workers also write campaigns and creatives, so results would not be predictable.
+          areas: ['advertisers'],
           engineId: 0,
           random: createRandom(seed * 1_000 + index),
           history,
@@ -76,7 +76,7 @@ export const rolesRun = async (options: RolesRunOptions): Promise<RolesRunReport
     await supervisor.stop();
     await projectTheRest(stores.settings);
     days.push(today());
-    const keeps = await keepsOf(config, installation);
+    const keeps = await referencedStoresOf(config, installation);
     const findings = await checkHistory(history, installation, keeps, [...new Set(days)]);
     const { operations, reads, replays } = history;
     return { stores: describeStores(stores), commands: operations.length, reads, replays, kills, findings };
@@ -87,7 +87,7 @@ export const rolesRun = async (options: RolesRunOptions): Promise<RolesRunReport
   }
 };
 
-/** The processes that are left, and the one that comes back, have done this much; bounded. */
+/** Waits, for a bounded time, until the remaining processes and the restarted one have completed this many commands. */
 const untilMore = async ({ operations }: History, commands: number): Promise<void> => {
   const enough = operations.length + commands;
   const startedMs = performance.now();

@@ -11,12 +11,12 @@ import { rolesRun } from './roles-run.ts';
 
 /** `FAULT_ROUNDS=20` for the long form. */
 const ROUNDS = Number(process.env['FAULT_ROUNDS'] ?? 1);
-/** 5 s are promised: thrice that on a machine that may stand still. */
+/** 5 s are promised; three times as long for a machine that may stall. */
 const TAKE_OVER_MS_MAX = 15_000;
 const CLIENTS = 20;
 const path = '/api/v2/buyer/advertisers';
 
-describe('processes of one role each', () => {
+describe('processes with one role each', () => {
   let stores: TestStores;
   let installation: Installation;
   let supervisor: Supervisor;
@@ -28,7 +28,7 @@ describe('processes of one role each', () => {
     ({ apiKey } = await createAccount(installation, 'Roles'));
     supervisor = await startSupervisor(
       [
-        // Five times what the balancer takes to notice.
+        // Five times the interval in which the balancer notices.
         ...['api', 'api'].map((role) => ({ ROLES: role, DRAIN_DELAY_MS: '500' })),
         ...['projector', 'projector', 'worker'].map((role) => ({ ROLES: role })),
       ],
@@ -61,7 +61,7 @@ describe('processes of one role each', () => {
   const leads = async (index: number): Promise<boolean> =>
     (await (await fetch(`http://127.0.0.1:${portOf(index)}/ready`)).text()).includes('"leading":true');
 
-  it('an API process serves what a projector process projects; those without the role have no API', async () => {
+  it('an API process serves the rows of a projector process; processes without the role have no API', async () => {
     await create('Served');
     expect(await listed('Served', portOf(1))).toBe(true);
     expect([await leads(0), await leads(1), await leads(4)]).toEqual([false, false, false]);
@@ -71,19 +71,19 @@ describe('processes of one role each', () => {
     }
   });
 
-  it('a projector that is killed is taken over within 5 s', async () => {
+  it('a killed projector is replaced within 5 s', async () => {
     const leader = (await leads(2)) ? 2 : 3;
     supervisor.kill(leader);
     const killedMs = performance.now();
-    await create('After-the-kill');
-    while (!(await listed('After-the-kill', portOf(1)))) await sleep(20);
+    await create('ResultContext-the-kill');
+    while (!(await listed('ResultContext-the-kill', portOf(1)))) await sleep(20);
     const tookMs = Math.round(performance.now() - killedMs);
-    console.log(`the read model went on ${tookMs} ms after its projector was killed`);
+    console.log(`the read model continued ${tookMs} ms after its projector was killed`);
     expect(tookMs).toBeLessThan(TAKE_OVER_MS_MAX);
     await supervisor.ready();
   });
 
-  it('two API processes are restarted in turn behind a balancer: no request fails', async () => {
+  it('two API processes behind a balancer restart one after the other: no request fails', async () => {
     const balancer = await startBalancer([portOf(0), portOf(1)]);
     while ((await fetch(`http://127.0.0.1:${balancer.port}/health`)).status !== 200) await sleep(20);
     await sleep(300);
@@ -112,23 +112,21 @@ describe('processes of one role each', () => {
       supervisor.signal(index, 'SIGTERM');
       while (supervisor.crashes < ended) await sleep(20);
       await supervisor.ready();
-      // Until the balancer has noticed, too.
+      // Gives the balancer time to notice.
       await sleep(500);
     }
     going = false;
     await Promise.all(clients);
     await balancer.close();
-    console.log(
-      `${requests} requests, ${failures.length} failed, nodes taken out ${balancer.takenOut} times`,
-    );
+    console.log(`${requests} requests, ${failures.length} failed, nodes removed ${balancer.takenOut} times`);
     expect(failures).toEqual([]);
     expect(balancer.takenOut).toBeGreaterThanOrEqual(2);
   });
 });
 
-describe('two API processes, two projectors and two workers, each killed in turn under load', () => {
+describe('two API processes, two projectors and two workers, each killed in rotation under load', () => {
   it.each(['postgres', 'eventstoredb'] as const)(
-    'events in %s: nothing lost or doubled, read models equal the fold',
+    'events in %s: nothing lost or doubled, read models equal the folded streams',
     async (events) => {
       const report = await rolesRun({ seed: 7, events, rounds: ROUNDS });
       const { findings, ...figures } = report;

@@ -3,9 +3,9 @@ import { startTestPostgres } from '../support/test-postgres.ts';
 import { crashRun, describe, isClean } from './crash-run.ts';
 
 /**
- * `npm run faults -- --seed N [--long] [--events eventstoredb] [--nodes N] [--seconds N]`: the crash run on
- * demand; exit status 1 when anything is wrong. `--nodes`: of an EventStoreDB that `EVENTSTORE_COMMAND` starts; in memory
- * without the option. `--seconds`: ends then, however much was done.
+ * `npm run faults -- --seed N [--long] [--events eventstoredb] [--nodes N] [--seconds N]` starts the crash run. Exits
+ * with status 1 on a finding. `--nodes`: nodes of an EventStoreDB that `EVENTSTORE_COMMAND` starts; without the option
+ * it is in memory. `--seconds`: the maximum duration.
  */
 const { values } = parseArgs({
   options: {

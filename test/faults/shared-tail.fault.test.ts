@@ -29,7 +29,7 @@ const SEED = Number(process.env['FAULT_SEED'] ?? Math.floor(Math.random() * 1_00
 const ROUNDS = Number(process.env['FAULT_ROUNDS'] ?? 25);
 const CATEGORIES = ['apple', 'pear', 'fig'];
 const EVENTS_OF_APPEND = 150;
-/** Long enough for more events than the tail holds: the read model has to read pages afterwards. */
+/** Long enough for more events than the tail holds: the read model must read pages afterwards. */
 const SLOW_MS = 2_000;
 
 const wantedBy: readonly (readonly string[])[] = [
@@ -68,7 +68,7 @@ const journal = (n: number, slow: () => boolean): Projection => ({
   },
 });
 
-/** The log under test: who writes it, the stores of two processes that follow it, and what can go wrong with it. */
+/** The log under test: its writer, the stores of two processes that follow it, and its faults. */
 interface Log {
   readonly writer: EventStore;
   readonly followers: readonly EventStore[];
@@ -147,7 +147,7 @@ interface Entry {
 const entriesOf = async (n: number): Promise<readonly Entry[]> =>
   (await fixture.pool.query<Entry>(`select position, stream from ${nameOf(n)} order by at`)).rows;
 
-/** A batch with a bad event is applied stream by stream: only the order within each stream is promised then. */
+/** A batch with a bad event is applied stream by stream, so only the order within each stream is guaranteed. */
 const byStream = (entries: readonly Entry[]): readonly Entry[] =>
   entries.toSorted((one, other) => (one.stream === other.stream ? 0 : one.stream < other.stream ? -1 : 1));
 
@@ -163,17 +163,17 @@ it.each([
   ['Postgres', inPostgres],
   ['EventStoreDB', inEventStoreDb],
 ])(
-  'of a log in %s, gives every read model each event once and in order, under kills, slowness, parked streams and a rebuild',
+  'of a log in %s, gives every read model each event once and in order, with kills, slowness, parked streams and a rebuild',
   async (where, open) => {
     console.log(`${where}, seed ${SEED}`);
     log = await open();
     const { writer, followers } = log;
     const random = createRandom(SEED);
-    // Drawn by the fault below, so that what a seed means does not hang on the order of batches.
+    // The faults below choose this, so that a seed's meaning does not depend on the order of batches.
     let slowBatches = 0;
     const isSlow = (n: number) => (): boolean => n === SLOW && slowBatches > 0 && (slowBatches -= 1) >= 0;
     const projections = wantedBy.map((_, n) => journal(n, isSlow(n)));
-    // Two processes' worth: when the one loses its leadership, the other takes over.
+    // Two processes: if one loses its leadership, the other takes over.
     for (const store of followers) fixture.engine({ projections, store });
 
     const streams = CATEGORIES.flatMap((category) => [1, 2, 3].map((n) => `${category}-1-${n}`));
@@ -185,7 +185,7 @@ it.each([
       );
       const revision = written.get(stream) ?? 0;
       const expected = revision === 0 ? 'no-stream' : revision - 1;
-      // Connections are killed under it: the same ids at the same revision until it is done.
+      // Connections are killed meanwhile: repeats the same ids at the same revision until success.
       for (;;) {
         const done = await writer.append(stream, events, expected).catch(() => undefined);
         if (done !== undefined) break;
@@ -208,7 +208,7 @@ it.each([
     ];
     for (let round = 0; round < ROUNDS; round += 1) {
       const fault = faults[round % faults.length];
-      // One that meets a runner's own statements may be refused by Postgres: then there is none this time.
+      // Postgres may refuse a fault that conflicts with a runner's own statements. Then this round has none.
       if (random.chance(0.8)) await fault?.().catch(() => undefined);
       await Promise.all(
         streams.flatMap((stream) =>

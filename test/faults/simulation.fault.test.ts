@@ -14,7 +14,7 @@ const failed = async (schedule: Schedule, defect: Defect = {}): Promise<string> 
 };
 
 describe('the service on a simulated log, database, network and clock', () => {
-  it('keeps every promise, whatever crashes, stalls, is lost or comes late', async () => {
+  it('keeps every promise, for any crash, stall, loss or delay', async () => {
     let steps = 0;
     const startedAt = performance.now();
     const property = fc.asyncProperty(schedules, async (schedule) => {
@@ -35,22 +35,22 @@ describe('the service on a simulated log, database, network and clock', () => {
     );
   }, 600_000);
 
-  it('does the same again from the same seed', async () => {
+  it('repeats exactly for the same seed', async () => {
     const stories = async (): Promise<readonly string[]> =>
       Promise.all(fc.sample(schedules, { seed, numRuns: 20 }).map((schedule) => failed(schedule)));
     expect(await stories()).toEqual(await stories());
   });
 });
 
-/** Schedules that a defect may stay hidden in. The rarest shows itself within 1,200 of its seed's. */
+/** Schedules before a defect counts as undetected. The rarest shows within 1,200 schedules of its seed. */
 const RUNS_MAX = 5_000;
-/** Of those that chance rarely finds: one that does. */
+/** Seeds for defects that random seeds rarely find. */
 const seeds: Readonly<Record<string, number>> = {
   'snapshot-hides-own-events': 3,
   'abandoned-request-goes-on': 3,
 };
 
-/** Defects that show themselves in certain schedules only. */
+/** Defects that show only in certain schedules. */
 const schedulesFor: Readonly<Record<string, typeof schedules>> = { 'claim-freed-by-another': rivalSchedules };
 
 describe('planted defects are caught', () => {

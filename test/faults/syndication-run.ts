@@ -29,27 +29,30 @@ export interface SyndicationRunOptions {
   readonly jobs: 'postgres' | 'redis';
   readonly toggles: number;
   readonly kills: number;
-  /** Records that one account switches on at slow agents before another switches on some of its own. */
+  /** Records that one account enables at slow agents before another account enables a few. */
   readonly crowd: number;
-  /** Toggling and killing ends then, however much was done, s. */
+  /** The maximum duration of toggles and kills, in s. */
   readonly secondsMax?: number;
 }
 
 export interface SyndicationRunReport {
-  /** What was done of what was asked for. */
+  /** Counts of executed disruptions. */
   readonly toggles: number;
   readonly kills: number;
-  /** Of the process that serves the API, and the read models. */
+  /** Kills of the process that runs the API and the read models. */
   readonly apiKills: number;
-  /** Kills while an agent was being asked for something. */
-  readonly atWork: number;
+  /** Kills during a call to an agent. */
+  readonly killsDuringCall: number;
   readonly flushes: number;
   readonly records: Readonly<Record<string, number>>;
   readonly generations: number;
-  /** Calls that agents took, and those among them that were the first of their key. */
+  /** Calls that agents accepted, and the first ones of each key among them. */
   readonly calls: number;
   readonly effects: number;
-  /** From toggle to COMPLETED at p95, ms: for an account that is alone, and that comes after the crowd of another. */
+  /**
+   * Time from toggle to COMPLETED at p95, in ms: for an account alone, and for one that follows another account's
+   * crowd.
+   */
   readonly afterCrowd: {
     readonly crowd: number;
     readonly records: number;
@@ -57,33 +60,33 @@ export interface SyndicationRunReport {
     readonly crowdedMs: number;
     readonly wasBusy: boolean;
   };
-  /** What the time went into, ms. */
+  /** Duration of each phase, in ms. */
   readonly tookMs: Readonly<Record<string, number>>;
   /** Calls that were followed as tasks. */
   readonly followed: number;
-  /** What waited 60 s after the end. On a busy machine it may be slow only: what has got stuck is a finding. */
+  /** Work that still waited 60 s after the end. On a busy machine it may only be slow; `stuck` is a finding. */
   readonly waitingAfter60s: readonly string[];
-  /** Of those 60 s: more processes had something to do than there are processors. */
+  /** During those 60 s, more processes were runnable than there are processors. */
   readonly wasBusy: boolean;
-  /** What must be empty or 0. */
+  /** Each must be empty or 0. */
   readonly findings: {
-    /** What still waits five minutes after the end. */
+    /** Work that still waits five minutes after the end. */
     readonly stuck: readonly string[];
-    readonly notTheLastToggle: number;
+    readonly notInLastState: number;
     readonly illegalTransitions: readonly string[];
-    /** Records, with what they say of their agent. */
-    readonly atTheAgentAndShouldNot: readonly string[];
-    readonly notAtTheAgentAndShould: number;
-    /** Audiences with other members at an agent than here. */
+    /** Records with their agent. */
+    readonly unexpectedAtAgent: readonly string[];
+    readonly missingAtAgent: number;
+    /** Audiences whose members differ between the agent and the service. */
     readonly otherMembers: number;
-    /** Effects of one call more than one. */
+    /** Effects of one call after the first. */
     readonly repeatedEffects: number;
     /**
-     * Calls that brought an event source or a catalog under a key that no started generation of a record has: with one
-     * key for each, and one effect for each key, a generation has at most one effect.
+     * Keys of calls for an event source or a catalog that no started generation of a record has. Each generation has
+     * one key and each key one effect, so a generation has at most one effect.
      */
     readonly otherKeys: readonly string[];
-    /** Records that ended FAILED for something else than what the agents and the kills were told to do. */
+    /** Records that FAILED for reasons other than the planned behaviour of agents and kills. */
     readonly failed: readonly string[];
   };
 }
@@ -93,13 +96,16 @@ const CATALOGS = ['c1', 'c2'] as const;
 const AUDIENCES = ['a1', 'a2'] as const;
 const RESOURCES = [...SOURCES, ...CATALOGS, ...AUDIENCES];
 const PEOPLE = 1_500;
-/** From when a worker has jobs until it is killed. */
+/** Time from a worker's first job until it is killed. */
 const ALIVE_MS = { min: 100, max: 500 };
 const SETTLE_MS_MAX = 60_000;
-/** What waits so long after the end has got stuck, however busy the machine is. */
+/** Work that still waits after this time is stuck, even on a busy machine. */
 const STUCK_MS_MIN = 300_000;
 
-/** Toggles at three agents while workers are killed, the queue is emptied and agents misbehave; then the sums. */
+/**
+ * Toggles resources at three agents while workers are killed, the queue is emptied and agents misbehave. Then it
+ * compares the results.
+ */
 export const syndicationRun = async (options: SyndicationRunOptions): Promise<SyndicationRunReport> => {
   const random = createRandom(options.seed);
   const tookMs: Record<string, number> = {};
@@ -134,11 +140,11 @@ export const syndicationRun = async (options: SyndicationRunOptions): Promise<Sy
     over('opening');
     const empty = async (): Promise<void> =>
       redis === undefined ? emptyPostgresQueue(installation.pool) : redis.flush();
-    const { wanted, ...done } = await breakOften({ ...options, supervisor, buyer, random, empty }, () =>
+    const { wanted, ...done } = await disrupt({ ...options, supervisor, buyer, random, empty }, () =>
       countSyncing(installation.pool),
     );
     over('breaking');
-    // One that finishes later has all its tasks to be followed while workers live.
+    // The tasks of an agent that finishes later must be followed while workers run.
     const last = (n: number): Behaviour =>
       n === 0 ? { mode: 'submitted', delayMs: 4_000 } : { mode: 'works', delayMs: 0 };
     await Promise.all(agents.map((agent, n) => agent.behave(last(n))));
@@ -168,7 +174,7 @@ export const syndicationRun = async (options: SyndicationRunOptions): Promise<Sy
       afterCrowd,
       findings: {
         stuck,
-        notTheLastToggle: records.filter((record) => record.enabled !== wanted.get(keyOf(record))).length,
+        notInLastState: records.filter((record) => record.enabled !== wanted.get(keyOf(record))).length,
         illegalTransitions: [...streams.values()].flatMap(illegalTransitionsOf),
         otherKeys: otherKeysOf(
           states.flatMap(({ takes }) => takes),
@@ -187,14 +193,14 @@ export const syndicationRun = async (options: SyndicationRunOptions): Promise<Sy
   }
 };
 
-/** More of what works, or nothing would ever be done. */
+/** Mostly working modes: otherwise nothing would ever complete. */
 const MODES: readonly Behaviour['mode'][] = ['works', 'works', 'submitted', 'submitted', 'slow', 'busy'];
 
-/** Among the processes; and every how many kills of workers it is killed, too. */
+/** The index of the API process; it is killed with every fifth kill of a worker. */
 const API = 0;
 const API_KILL_EVERY = 5;
 
-/** Of one call, by the specification. */
+/** The maximum of one call in the specification. */
 const SYNC_MAX = 50;
 
 interface Buyer {
@@ -214,7 +220,7 @@ const setUp = async (
 ): Promise<Buyer> => {
   let calls = 0;
   const post = <Data>(path: string, body: unknown): Promise<Data> =>
-    insist<Data>(api, path, body, `set-up-number-${String((calls += 1)).padStart(6, '0')}`);
+    postUntilDone<Data>(api, path, body, `set-up-number-${String((calls += 1)).padStart(6, '0')}`);
   const advertiser = String((await post<{ id: number }>('/advertisers', { name: 'Acme' })).id);
   await syncSources(api, advertiser, sources);
   await post(`/advertisers/${advertiser}/catalogs/sync`, {
@@ -240,10 +246,10 @@ const setUp = async (
   return { api, advertiser, agents };
 };
 
-/** Of one request: a busy machine answers that it has no time. */
+/** Repeats of one request: a busy machine answers 503. */
 const TRIES_MAX = 20;
 
-const insist = async <Data>(api: Api, path: string, body: unknown, key: string): Promise<Data> => {
+const postUntilDone = async <Data>(api: Api, path: string, body: unknown, key: string): Promise<Data> => {
   let text = '';
   for (let tries = 0; tries < TRIES_MAX; tries++) {
     const answer = await api.post<Data>(path, body, { 'Idempotency-Key': key });
@@ -251,29 +257,30 @@ const insist = async <Data>(api: Api, path: string, body: unknown, key: string):
     text = answer.text;
     await sleep(250);
   }
-  throw new Error(`${path} was never done: ${text}`);
+  throw new Error(`${path} never succeeded: ${text}`);
 };
 
 const person = (n: number) => ({ externalId: `p${n}`, hashedEmail: n.toString(16).padStart(64, '0') });
 
-/** What comes of a call of a process that may be killed meanwhile; undefined: nobody knows. */
-const mayBeCut = <Answer>(call: Promise<Answer>): Promise<Answer | undefined> => call.catch(() => undefined);
-/** A process that was killed is there again by then, on a busy machine, too. */
-const CUT_MS_MAX = 120_000;
+/** Undefined if the process was killed during the call, so that the outcome is unknown. */
+const undefinedIfCut = <Answer>(call: Promise<Answer>): Promise<Answer | undefined> =>
+  call.catch(() => undefined);
+/** A killed process is ready again within this time, also on a busy machine. */
+const RESTART_MS_MAX = 120_000;
 
-/** Somebody comes and somebody goes; in doubt, both again. */
+/** Adds one person and removes one. Repeats both if the outcome is unknown. */
 const changeAudience = async ({ api, advertiser }: Buyer, random: Random): Promise<void> => {
   const audienceId = random.pick(AUDIENCES);
   const [come, gone] = [random.below(PEOPLE), random.below(PEOPLE)];
   const remove = come === gone ? [] : [{ externalId: `p${gone}` }];
   const body = { audiences: [{ audienceId, add: [person(come)], remove }] };
-  const endMs = performance.now() + CUT_MS_MAX;
+  const endMs = performance.now() + RESTART_MS_MAX;
   while (performance.now() < endMs) {
-    const answer = await mayBeCut(api.post(`/advertisers/${advertiser}/audiences/sync`, body));
+    const answer = await undefinedIfCut(api.post(`/advertisers/${advertiser}/audiences/sync`, body));
     if (answer?.status === 202) return;
     await sleep(100);
   }
-  throw new Error('an audience was never changed');
+  throw new Error('a change of an audience never succeeded');
 };
 
 const keyOf = ({
@@ -281,30 +288,33 @@ const keyOf = ({
   adcpAgentId,
 }: Pick<SyndicationResource, 'resourceId' | 'adcpAgentId'>): string => `${resourceId}@${adcpAgentId}`;
 
-interface Breaking extends Pick<SyndicationRunOptions, 'toggles' | 'kills' | 'secondsMax'> {
+interface DisruptOptions extends Pick<SyndicationRunOptions, 'toggles' | 'kills' | 'secondsMax'> {
   readonly supervisor: Supervisor;
   readonly buyer: Buyer;
   readonly random: Random;
-  /** Loses all jobs. */
+  /** Deletes all jobs. */
   readonly empty: () => Promise<void>;
 }
 
-interface Broken extends Pick<SyndicationRunReport, 'toggles' | 'kills' | 'apiKills' | 'atWork' | 'flushes'> {
-  /** What was asked for last, by record. */
+interface Disruptions extends Pick<
+  SyndicationRunReport,
+  'toggles' | 'kills' | 'apiKills' | 'killsDuringCall' | 'flushes'
+> {
+  /** The last requested state, keyed by record. */
   readonly wanted: ReadonlyMap<string, boolean>;
 }
 
 /**
- * Toggles all the time, and in the midst of them kills one worker after the other, each as soon as it has jobs again;
- * halfway the queue is lost.
+ * Toggles continuously, and meanwhile kills one worker after the other, each as soon as it has jobs again. Halfway it
+ * empties the queue.
  */
-const breakOften = async (
-  { toggles, kills, secondsMax = Infinity, supervisor, buyer, random, empty }: Breaking,
+const disrupt = async (
+  { toggles, kills, secondsMax = Infinity, supervisor, buyer, random, empty }: DisruptOptions,
   countSyncingNow: () => Promise<number>,
-): Promise<Broken> => {
+): Promise<Disruptions> => {
   const wanted = new Map<string, boolean>();
   const endMs = performance.now() + secondsMax * 1_000;
-  let [kill, toggled, apiKills, atWork, flushes] = [0, 0, 0, 0, 0];
+  let [kill, toggled, apiKills, killsDuringCall, flushes] = [0, 0, 0, 0, 0];
   while (kill < kills && performance.now() < endMs) {
     kill += 1;
     const [from, to] = [kill - 1, kill].map((n) => Math.round((n * toggles) / kills));
@@ -312,7 +322,7 @@ const breakOften = async (
     const killOne = async (): Promise<void> => {
       await supervisor.partReady(worker, 'queue');
       await sleep(ALIVE_MS.min + random.below(ALIVE_MS.max - ALIVE_MS.min));
-      if ((await countSyncingNow()) > 0) atWork += 1;
+      if ((await countSyncingNow()) > 0) killsDuringCall += 1;
       supervisor.kill(worker);
       if (kill % API_KILL_EVERY === 0) {
         supervisor.kill(API);
@@ -327,13 +337,13 @@ const breakOften = async (
     await Promise.all([toggleSome(buyer, random, from ?? 0, to ?? 0, wanted), killOne()]);
     toggled = to ?? 0;
   }
-  return { wanted, toggles: toggled, kills: kill, apiKills, atWork, flushes };
+  return { wanted, toggles: toggled, kills: kill, apiKills, killsDuringCall, flushes };
 };
 
-/** Between two toggles at most: some records are changed more often than any agent answers. */
+/** The longest pause between two toggles: some records change faster than any agent answers. */
 const PAUSE_MS_MAX = 150;
 
-/** @param wanted what was asked for last, by record */
+/** @param wanted the last requested state, keyed by record */
 const toggleSome = async (
   buyer: Buyer,
   random: Random,
@@ -350,11 +360,11 @@ const toggleSome = async (
     const adcpAgentIds = (some.length === 0 ? agents.slice(0, 1) : some).map(({ id }) => id);
     const body = { resourceId, adcpAgentIds, enabled };
     const headers = { 'Idempotency-Key': `toggle-number-${String(n).padStart(6, '0')}` };
-    const endMs = performance.now() + CUT_MS_MAX;
+    const endMs = performance.now() + RESTART_MS_MAX;
     for (;;) {
-      const answer = await mayBeCut(api.post(`/advertisers/${advertiser}/syndicate`, body, headers));
+      const answer = await undefinedIfCut(api.post(`/advertisers/${advertiser}/syndicate`, body, headers));
       if (answer?.status === 201) break;
-      // Nothing that it could be refused for ever happens here.
+      // No toggle may be refused permanently.
       if (
         answer !== undefined &&
         answer.status < 500 &&
@@ -362,7 +372,7 @@ const toggleSome = async (
       ) {
         throw new Error(`a toggle was refused: ${answer.text}`);
       }
-      if (performance.now() > endMs) throw new Error(`a toggle was never done: ${answer?.text}`);
+      if (performance.now() > endMs) throw new Error(`a toggle never succeeded: ${answer?.text}`);
       await sleep(100);
     }
     for (const adcpAgentId of adcpAgentIds) wanted.set(keyOf({ resourceId, adcpAgentId }), enabled);
@@ -381,13 +391,13 @@ const emptyPostgresQueue = async (pool: Pool): Promise<void> => {
   await pool.query('delete from bullmq.job');
 };
 
-/** Of the last minute: more processes had something to do than there are processors. */
+/** In the last minute, more processes were runnable than there are processors. */
 const isBusy = (): boolean => (loadavg()[0] ?? 0) > availableParallelism();
 
 const CROWD_AGENT_MS = 500;
 const AFTER_CROWD_MS_MAX = 60_000;
 
-/** One account switches on very much at slow agents, then another a little at the same. */
+/** One account enables many records at slow agents, then another account enables a few at the same agents. */
 const runWithCrowd = async (
   installation: Installation,
   port: number | undefined,
@@ -429,13 +439,15 @@ const runWithCrowd = async (
   };
 };
 
-/** That one advertiser may have. */
+/** The maximum of one advertiser. */
 const ADVERTISER_SOURCES = 500;
 
-/** Of the same account, with event sources of other ids: an id is one advertiser's at an agent. */
+/**
+ * Adds an advertiser of the same account, with other event source ids: at an agent, an id belongs to one advertiser.
+ */
 const anotherAdvertiser = async (buyer: Buyer, from: number, to: number): Promise<Buyer> => {
   const { api } = buyer;
-  const { id } = await insist<{ id: number }>(
+  const { id } = await postUntilDone<{ id: number }>(
     api,
     '/advertisers',
     { name: 'Acme' },
@@ -454,11 +466,11 @@ const syncSources = async (api: Api, advertiser: string, sources: readonly strin
       event_sources: sources.slice(from, from + SYNC_MAX).map((event_source_id) => ({ event_source_id })),
     };
     const path = `/advertisers/${advertiser}/event-sources/sync`;
-    await insist(api, path, body, `sources-of-${advertiser}-from-${from}-and-on`);
+    await postUntilDone(api, path, body, `sources-of-${advertiser}-from-${from}-and-on`);
   }
 };
 
-/** Event sources that the second account switches on, each time. */
+/** Event sources that the second account enables each time. */
 const FEW = 7;
 
 const allCompleted = async (buyer: Buyer): Promise<readonly SyndicationResource[]> => {
@@ -492,7 +504,7 @@ const switchOn = async (
       for (let tries = 0; ; tries++) {
         const answer = await api.post(`/advertisers/${advertiser}/syndicate`, body);
         if (answer.status === 201) break;
-        if (tries > 100) throw new Error(`a toggle was never done: ${answer.text}`);
+        if (tries > 100) throw new Error(`a toggle never succeeded: ${answer.text}`);
         await sleep(100);
       }
     }
@@ -500,9 +512,7 @@ const switchOn = async (
   await Promise.all(Array.from({ length: callers }, call));
 };
 
-/**
- * What was to be dropped at an agent that was busy for long waits long for its next try, by design: that try is due now.
- */
+/** A withdrawal at a busy agent waits long before its next try. This makes the try due now. */
 const hastenWithdrawals = async (pool: Pool): Promise<void> => {
   await pool.query(
     `update work_list set due_at = now()
@@ -511,7 +521,7 @@ const hastenWithdrawals = async (pool: Pool): Promise<void> => {
   );
 };
 
-/** @returns what still waits after that long, in the words of its list and of its record */
+/** @returns the work that still waits after `msMax`, with its list entry and record */
 const settle = async (pool: Pool, msMax: number): Promise<readonly string[]> => {
   const waiting = async (): Promise<readonly string[]> => {
     const { rows } = await pool.query<{ said: string }>(
@@ -530,7 +540,7 @@ const settle = async (pool: Pool, msMax: number): Promise<readonly string[]> => 
   return waiting();
 };
 
-/** A busy machine answers that it has no time, to this as to what is written. */
+/** A busy machine may answer 503 also to reads. */
 const recordsOf = async ({ api, advertiser }: Buyer): Promise<readonly SyndicationResource[]> => {
   let text = '';
   for (let tries = 0; tries < TRIES_MAX; tries++) {
@@ -541,7 +551,7 @@ const recordsOf = async ({ api, advertiser }: Buyer): Promise<readonly Syndicati
     text = answer.text;
     await sleep(250);
   }
-  throw new Error(`records were never shown: ${text}`);
+  throw new Error(`reading the records never succeeded: ${text}`);
 };
 
 const countBy = (names: readonly string[]): Readonly<Record<string, number>> => {
@@ -567,7 +577,7 @@ const historyOf = async (store: EventStore): Promise<Map<string, RecordedEvent[]
   }
 };
 
-/** Keys of calls that are of no generation which was started: there is one for each (`deliver.ts`). */
+/** Keys of calls that do not belong to a started generation: each generation has one key (`deliver.ts`). */
 const otherKeysOf = (
   keys: readonly string[],
   streams: ReadonlyMap<string, readonly RecordedEvent[]>,
@@ -585,7 +595,7 @@ const otherKeysOf = (
 
 const recordIdIn = (stream: string): string => stream.replace(/^syndication-\d+-/, '');
 
-/** An agent that was busy all the while, or kills that took five workers of one job along, are what was asked for. */
+/** Planned causes of FAILED: an agent that was always busy, or kills that ended five workers of one job. */
 const isUnexplained = ({ status, errorMessage }: SyndicationResource): boolean =>
   status === 'FAILED' && !/Too many calls|although it tried often/.test(errorMessage ?? '');
 
@@ -616,8 +626,8 @@ const compareWithAgents = async (
   { agents }: Buyer,
   members: ReadonlyMap<string, string>,
 ) => {
-  const atTheAgentAndShouldNot: string[] = [];
-  let notAtTheAgentAndShould = 0;
+  const unexpectedAtAgent: string[] = [];
+  let missingAtAgent = 0;
   let otherMembers = 0;
   let repeatedEffects = 0;
   for (const { id, agent, accountId } of agents) {
@@ -630,9 +640,9 @@ const compareWithAgents = async (
     ]);
     for (const record of records.filter(({ adcpAgentId }) => adcpAgentId === id)) {
       const { status, resourceType, resourceId } = record;
-      if (status === 'COMPLETED' && !there.has(resourceId)) notAtTheAgentAndShould += 1;
+      if (status === 'COMPLETED' && !there.has(resourceId)) missingAtAgent += 1;
       if (status === 'DISABLED' && there.has(resourceId) && !isLeftThere(record)) {
-        atTheAgentAndShouldNot.push(`${keyOf(record)}: ${JSON.stringify(record.responseData)}`);
+        unexpectedAtAgent.push(`${keyOf(record)}: ${JSON.stringify(record.responseData)}`);
       }
       if (status === 'COMPLETED' && resourceType === 'AUDIENCE') {
         const ids = Object.keys((await agent.members(accountId, resourceId)) ?? {}).sort();
@@ -640,10 +650,13 @@ const compareWithAgents = async (
       }
     }
   }
-  return { atTheAgentAndShouldNot, notAtTheAgentAndShould, otherMembers, repeatedEffects };
+  return { unexpectedAtAgent, missingAtAgent, otherMembers, repeatedEffects };
 };
 
-/** The last catalog, which no agent can be told to drop; and what was given up, as the record says, after many kills. */
+/**
+ * Allowed remainders: the last catalog, which no agent can delete, and withdrawals that the record reports as abandoned
+ * after many kills.
+ */
 const isLeftThere = ({ resourceType, responseData }: SyndicationResource): boolean => {
   const withdrawal = JSON.stringify(responseData?.['withdrawal'] ?? null);
   const isLastCatalog = resourceType === 'CATALOG' && withdrawal.includes('its last resource');

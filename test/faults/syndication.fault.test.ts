@@ -3,10 +3,11 @@ import { amount } from '../support/amount.ts';
 import { syndicationRun, type SyndicationRunReport } from './syndication-run.ts';
 
 /**
- * Toggles under fire: workers killed, the queue lost, agents slow and busy; then two accounts at slow agents, one of
- * which asks for very much. Both kinds of queue at once, as most of the time is waiting. `LONG_FORMS=true` is the long
- * form; `SYNDICATION_TOGGLES`, `SYNDICATION_KILLS`, `SYNDICATION_CROWD` set the numbers, `SYNDICATION_JOBS` (`postgres`
- * or `redis`) leaves out the other queue, and after `SYNDICATION_SECONDS` the toggles and kills stop.
+ * Toggles while workers are killed, the queue is emptied, and agents are slow or busy. Then two accounts use slow
+ * agents, one of them heavily. Runs with both kinds of queue concurrently, because most of the time is waiting.
+ * `LONG_FORMS=true` is the long form. `SYNDICATION_TOGGLES`, `SYNDICATION_KILLS` and `SYNDICATION_CROWD` set the
+ * numbers, `SYNDICATION_JOBS` (`postgres` or `redis`) selects one queue, and `SYNDICATION_SECONDS` limits the toggles
+ * and kills.
  */
 const given = (name: string, usual: number): number => Number(process.env[name] ?? usual);
 const seed = given('FAULT_SEED', 7);
@@ -32,7 +33,7 @@ const reports = new Map<string, Promise<SyndicationRunReport>>();
 beforeAll(() => {
   for (const run of runs) {
     const report = syndicationRun(numbersOf(run));
-    // Wakes waiting runs.
+    // The test that awaits the report receives its error.
     report.catch(() => undefined);
     reports.set(run.jobs, report);
   }
@@ -40,21 +41,21 @@ beforeAll(() => {
 
 describe.each(runs)('syndication with its jobs in $jobs', (run) => {
   const { toggles, kills } = numbersOf(run);
-  it(`${toggles} toggles, ${kills} kills, 1 lost queue: every record ends as it was last asked for`, async () => {
+  it(`${toggles} toggles, ${kills} kills, 1 lost queue: every record ends in its last requested state`, async () => {
     const report = await reports.get(run.jobs);
     console.log(`seed ${seed}: ${JSON.stringify(report)}`);
     expect(report?.findings).toEqual({
       stuck: [],
-      notTheLastToggle: 0,
+      notInLastState: 0,
       illegalTransitions: [],
-      atTheAgentAndShouldNot: [],
-      notAtTheAgentAndShould: 0,
+      unexpectedAtAgent: [],
+      missingAtAgent: 0,
       otherMembers: 0,
       repeatedEffects: 0,
       otherKeys: [],
       failed: [],
     });
-    // On a machine that is busy they may be slow; what has got stuck is a finding in any case.
+    // On a busy machine they may be slow. Stuck work is always a finding.
     if (report?.wasBusy === false) expect(report.waitingAfter60s).toEqual([]);
     const { crowdedMs = Infinity, aloneMs = 0, wasBusy = false } = report?.afterCrowd ?? {};
     // 5 s are promised. On an overloaded machine a longer time proves nothing.

@@ -25,11 +25,11 @@ import { reserve, send, storedFiles, type Reservation } from '../support/uploads
 import { startSupervisor, type Supervisor } from './kit/supervisor.ts';
 
 /**
- * Uploads that meet a crash, and many large ones at once. Those that are cut off or lie: `api/broken-uploads`.
+ * Uploads during a crash, and many large concurrent ones. `api/broken-uploads` tests interrupted and invalid uploads.
  */
 
 const CRASHED = amount(3, 100);
-/** Seldom there is none in a few uploads. */
+/** A few uploads sometimes meet no crash. */
 const CRASHES_MIN = amount(0, 1);
 const PARALLEL = amount(8, 100);
 const GROWTH_MB_MAX = 64;
@@ -85,7 +85,7 @@ const newAdvertiser = async (): Promise<number> => {
   return body.data.id;
 };
 
-/** Again until there is an answer that says what happened; a crash is none. */
+/** Repeats until an answer shows the outcome; a crash gives no answer. */
 const untilAnswered = async <T extends { readonly status: number }>(ask: () => Promise<T>): Promise<T> => {
   for (let tries = 0; tries < 600; tries += 1) {
     const answer = await ask().catch(() => undefined);
@@ -112,7 +112,7 @@ const library = async (): Promise<readonly AssetResource[]> => {
   }
 };
 
-/** From here on the process dies of nothing, also where this test runs alone. */
+/** From here on the process does not crash, also if this test runs alone. */
 const calmDown = async (): Promise<void> => {
   if (isCalm) return;
   isCalm = true;
@@ -122,7 +122,7 @@ const calmDown = async (): Promise<void> => {
   await supervisor.ready();
 };
 
-/** What the sweeps do once their time has come. */
+/** Runs the sweeps with their time limits passed. */
 const sweep = async (): Promise<{ readonly drafts: number; readonly unsettled: number }> => {
   const { rowCount } = await installation.pool.query(
     `update asset_objects set begun_at = begun_at - interval '25 hours'`,
@@ -131,7 +131,7 @@ const sweep = async (): Promise<{ readonly drafts: number; readonly unsettled: n
   return { drafts: await objects.sweep(0), unsettled: rowCount ?? 0 };
 };
 
-/** Remaining rows when all reservations have expired long ago. */
+/** The statuses of remaining rows after all reservations have expired. */
 const statusesOnceOver = async (): Promise<readonly string[]> => {
   const writes = { ...installation, clock: systemClock, objects };
   await library();
@@ -146,7 +146,7 @@ const statusesOnceOver = async (): Promise<readonly string[]> => {
 };
 
 describe('uploads', () => {
-  it('end with one asset each, wherever the process dies', async () => {
+  it('produce one asset each, wherever the process dies', async () => {
     const bytes = Array.from({ length: CRASHED }, (_, n) => png(1 + n, 7, 20_000));
     for (const [n, one] of bytes.entries()) {
       const { uploadUrl } = await reserveKeyed(n);
@@ -168,21 +168,21 @@ describe('uploads', () => {
     expect([files.drafts, files.objects.length]).toEqual([[], assets.length]);
     expect((await sweep()).unsettled).toBe(0);
     console.log(
-      `${CRASHED} uploads, ${crashes} crashes: ${assets.length} assets; left behind ${left.drafts.length} drafts and ` +
+      `${CRASHED} uploads, ${crashes} crashes: ${assets.length} assets; remaining ${left.drafts.length} drafts and ` +
         `${left.objects.length - assets.length} objects, swept ${swept.drafts} drafts, settled ${swept.unsettled} objects`,
     );
     expect(await statusesOnceOver()).toEqual(['READY']);
     expect(crashes).toBeGreaterThanOrEqual(CRASHES_MIN);
   }, 900_000);
 
-  it(`of 10 MB, ${PARALLEL} at once, take no more than ${GROWTH_MB_MAX} MB of memory`, async () => {
+  it(`of 10 MB, ${PARALLEL} concurrently, take no more than ${GROWTH_MB_MAX} MB of memory`, async () => {
     await calmDown();
     const bytes = png(3, 3, LARGE_BYTES);
     const reservations: Reservation[] = [];
     for (let n = 0; n < PARALLEL + 4; n += 1) reservations.push(await reserveKeyed(`large-${n}`));
     const sendAll = (some: readonly Reservation[]) =>
       Promise.all(some.map(({ uploadUrl }) => put(uploadUrl, bytes)));
-    // Pools, buffers and compiled code are there afterwards.
+    // Creates pools, buffers and compiled code before the measurement.
     await sendAll(reservations.slice(0, 4));
     const before = await residentMb();
     let highest = before;
@@ -201,8 +201,8 @@ describe('uploads', () => {
     expect(new Set(statuses)).toEqual(new Set([200]));
     const growth = highest - before;
     console.log(
-      `${PARALLEL} uploads of ${LARGE_BYTES / 1e6} MB at once in ${seconds.toFixed(1)} s: ${before.toFixed(0)} MB resident before, ` +
-        `${highest.toFixed(0)} MB at most, ${growth.toFixed(0)} MB more`,
+      `${PARALLEL} concurrent uploads of ${LARGE_BYTES / 1e6} MB in ${seconds.toFixed(1)} s: ${before.toFixed(0)} MB resident before, ` +
+        `at most ${highest.toFixed(0)} MB, ${growth.toFixed(0)} MB more`,
     );
     expect(growth).toBeLessThan(GROWTH_MB_MAX);
     const sum = createHash('sha256').update(bytes).digest('hex');
@@ -212,7 +212,7 @@ describe('uploads', () => {
   }, 180_000);
 });
 
-/** The service names itself by the port that it was given first. */
+/** ResultContext a restart, the service's addresses still contain its first port. */
 const local = (url: string): string => `${baseUrl}${new URL(url).pathname}${new URL(url).search}`;
 
 const open = (url: string, length: number | undefined): ClientRequest => {

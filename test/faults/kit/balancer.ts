@@ -5,7 +5,7 @@ import { sleep } from '../../../shared/async/backoff.ts';
 
 export interface Balancer {
   readonly port: number;
-  /** How often a node was taken out. */
+  /** How often a node was removed. */
   readonly takenOut: number;
   close(): Promise<void>;
 }
@@ -19,9 +19,9 @@ interface Node {
 const CHECK_EVERY_MS = 100;
 
 /**
- * A load balancer as production has one: it asks each node's `/ready`, takes a node out that says no or ends an
- * answer with `Connection: close`, and tries the next node only when no connection was made, when nothing of the
- * request can have arrived.
+ * A load balancer as in production. It polls each node's `/ready`, and removes a node that is not ready or that answers
+ * `Connection: close`. It tries the next node only if no connection was established, so that no part of the request can
+ * have arrived.
  */
 export const startBalancer = async (ports: readonly number[]): Promise<Balancer> => {
   const nodes: readonly Node[] = ports.map((port) => ({
@@ -42,7 +42,7 @@ export const startBalancer = async (ports: readonly number[]): Promise<Balancer>
     turn += 1;
     const node = candidates[turn % Math.max(1, candidates.length)];
     if (node === undefined || tries === 0) {
-      to.writeHead(502).end('no node is in');
+      to.writeHead(502).end('no node is available');
       return;
     }
     const { method, url = '/' } = from;

@@ -8,17 +8,17 @@ import { successEnvelope } from '../../../shared/http/envelope.ts';
 import { commandIdOfKey } from '../../../shared/aggregate/ids.ts';
 import { createLog } from '../../../app/log.ts';
 import { dataOf } from './client.ts';
-import type { Amount } from './command.ts';
-import { halfDone, type Keeps } from './half-done.ts';
+import type { CountRange } from './command.ts';
+import { partialWrites, type ReferencedStores } from './partial-writes.ts';
 import type { History, Operation } from './history.ts';
 import { foldStreams, logOf, type Streams } from './streams.ts';
 
-/** What is wrong, by kind; a run is good when every list is empty. */
+/** Problems by kind. A run passes if every list is empty. */
 export interface Findings {
   readonly lost: string[];
   readonly duplicated: string[];
-  readonly unasked: string[];
-  readonly halfDone: string[];
+  readonly unrequested: string[];
+  readonly partialWrites: string[];
   readonly wrongAnswers: string[];
   readonly wrongReplays: readonly string[];
   readonly staleReads: readonly string[];
@@ -28,19 +28,19 @@ export interface Findings {
   readonly wrongRows: string[];
 }
 
-/** Read models of what the clients write, and of all of it. */
+/** Read models of the clients' resources, and the audit log. */
 const READ_MODELS =
   /^(?:advertisers|campaigns|creatives|creative-submissions|creative-sessions|assets|engine-connections|audit)$/;
 
 /**
- * Compares what the clients saw with the log, and the read models with the log. Call when nothing runs any
- * more but one healthy projector that has caught up.
+ * Compares the clients' history with the log, and the read models with the log. Call it when only one healthy projector
+ * runs, which has caught up.
  * @param days UTC dates on which the run may have claimed keys, `YYYYMMDD`
  */
 export const checkHistory = async (
   history: History,
   installation: Installation,
-  keeps: Keeps,
+  keeps: ReferencedStores,
   days: readonly string[],
 ): Promise<Findings> => {
   const log = await logOf(installation.store);
@@ -48,8 +48,8 @@ export const checkHistory = async (
   const findings: Findings = {
     lost: [],
     duplicated: [],
-    unasked: [],
-    halfDone: [...(await halfDone(streams, keeps))],
+    unrequested: [],
+    partialWrites: [...(await partialWrites(streams, keeps))],
     wrongAnswers: [],
     wrongReplays: history.wrongReplays,
     staleReads: history.staleReads,
@@ -63,7 +63,7 @@ export const checkHistory = async (
   return findings;
 };
 
-/** The same of the log and the read models alone, where others than the clients of a run have written. */
+/** Compares only the log and the read models, for runs in which others than the clients also write. */
 export const checkLogAndRows = async (
   installation: Installation,
 ): Promise<Pick<Findings, 'brokenLog' | 'wrongRows'>> => {
@@ -79,7 +79,7 @@ const brokenLog = (log: readonly RecordedEvent[]): string[] => {
     const expected = (revisions.get(stream) ?? -1) + 1;
     if (revision !== expected) problems.push(`${stream}@${revision} follows ${expected - 1}`);
     revisions.set(stream, revision);
-    if (ids.has(id)) problems.push(`event id ${id} is there twice`);
+    if (ids.has(id)) problems.push(`event id ${id} appears twice`);
     ids.add(id);
   }
   return problems;
@@ -100,42 +100,43 @@ const checkOperations = (
   const asked = new Set(operations.map(({ key }) => key));
   for (const operation of operations) {
     const events = byRequest.get(operation.key) ?? [];
-    checkAmounts(operation, events, findings);
+    checkCounts(operation, events, findings);
     checkEffect(operation, events, streams, days, findings);
   }
   for (const [request, events] of byRequest) {
-    if (!asked.has(request)) findings.unasked.push(`${request}: ${events.map(({ type }) => type).join()}`);
+    if (!asked.has(request))
+      findings.unrequested.push(`${request}: ${events.map(({ type }) => type).join()}`);
   }
 };
 
 const describeOperation = ({ command, key, outcome, status, body }: Operation): string =>
   `${command.kind}, ${key} (${outcome} ${status}): ${body}`;
 
-/** Events of each type: of what was done all that belongs to it, of what was refused none. */
-const checkAmounts = (
+/** A completed command has all events of each type, a refused one none. */
+const checkCounts = (
   operation: Operation,
   events: readonly RecordedEvent[],
-  { lost, duplicated, unasked, halfDone: halves }: Findings,
+  { lost, duplicated, unrequested, partialWrites: partial }: Findings,
 ): void => {
   const { command, outcome } = operation;
-  const amounts: Readonly<Record<string, Amount>> = { ...command.besides, [command.event]: [1, 1] };
+  const counts: Readonly<Record<string, CountRange>> = { ...command.otherEvents, [command.event]: [1, 1] };
   const found = (wanted: string): number => events.filter(({ type }) => type === wanted).length;
   const what = `${describeOperation(operation)}: ${events.map(({ type }) => type).join()}`;
   if (outcome === 'refused' && events.length > 0) duplicated.push(what);
-  for (const [type, [min, max]] of Object.entries(amounts)) {
-    if (outcome === 'ok' && found(type) < min) (type === command.event ? lost : halves).push(what);
+  for (const [type, [min, max]] of Object.entries(counts)) {
+    if (outcome === 'ok' && found(type) < min) (type === command.event ? lost : partial).push(what);
     if (found(type) > max) duplicated.push(what);
   }
-  if (events.some(({ type }) => !Object.hasOwn(amounts, type))) unasked.push(what);
+  if (events.some(({ type }) => !Object.hasOwn(counts, type))) unrequested.push(what);
 };
 
-/** Every accepted operation of a run has its event: its clients never ask for what holds already. */
+/** Every accepted operation has its event: clients never request a state that exists already. */
 const checkEffect = (
   operation: Operation,
   events: readonly RecordedEvent[],
   streams: Streams,
   days: readonly string[],
-  { wrongAnswers, unasked, unexpected }: Findings,
+  { wrongAnswers, unrequested, unexpected }: Findings,
 ): void => {
   const { command, key, outcome, customerId, status } = operation;
   const what = describeOperation(operation);
@@ -146,17 +147,17 @@ const checkEffect = (
   const { causationId: commandId } = event.metadata;
   const { causedBy = (id: string) => id } = command;
   const asked = days.map((day) => causedBy(commandIdOfKey(String(customerId), key, day)));
-  if (command.sent !== 'once' && !asked.includes(commandId)) unasked.push(`${what}: by ${commandId}`);
+  if (command.sent !== 'once' && !asked.includes(commandId)) unrequested.push(`${what}: by ${commandId}`);
   const data = dataOf(operation);
-  if (event.stream !== command.stream(data)) wrongAnswers.push(`${what}: is in ${event.stream}`);
+  if (event.stream !== command.stream(data)) wrongAnswers.push(`${what}: in ${event.stream}`);
   const state = streams.get(event.stream)?.[event.revision];
   const expected =
     command.status === 204 ? '' : successEnvelope(JSON.stringify(command.answer({ state, commandId, data })));
   if (operation.body !== expected || status !== command.status)
-    wrongAnswers.push(`${what}\n  but its fold is ${command.status} ${expected}`);
+    wrongAnswers.push(`${what}\n  but its folded stream is ${command.status} ${expected}`);
 };
 
-/** An operation that never became definite: what its key stands at may tell why. */
+/** Describes an operation without a definite outcome. The state of its key may show the cause. */
 const describeUnsettled = async (
   { pool }: Installation,
   { operations }: History,
@@ -165,7 +166,7 @@ const describeUnsettled = async (
   for (const operation of operations) {
     if (operation.outcome !== 'gave-up') continue;
     const { rows } = await pool.query('select * from idempotency_keys where key = $1', [operation.key]);
-    unsettled.push(`${describeOperation(operation)}\n  the key stands at ${JSON.stringify(rows)}`);
+    unsettled.push(`${describeOperation(operation)}\n  the state of its key is ${JSON.stringify(rows)}`);
   }
 };
 
@@ -174,12 +175,12 @@ const wrongRowsOf = async (installation: Installation, streams: Streams): Promis
   const { rows: parked } = await installation.pool.query<{ stream: string }>(
     'select stream from parked_streams',
   );
-  // What is parked is left out of the live rows, and of the new ones as well.
+  // Parked streams are missing both in the live rows and in rebuilt ones.
   if (parked.length > 0) return [...wrong, ...parked.map(({ stream }) => `${stream} is parked`)];
   return [...wrong, ...(await differingRows(installation))];
 };
 
-/** By the fold of their streams: the other read models are compared with themselves, made anew. */
+/** Compares this read model with folded streams. The others are compared with their own rebuild. */
 const wrongAdvertisers = async ({ pool }: Installation, streams: Streams): Promise<readonly string[]> => {
   const wrong: string[] = [];
   const { rows } = await pool.query<{ stream: string; body: string; revision: string }>(
@@ -191,7 +192,7 @@ const wrongAdvertisers = async ({ pool }: Installation, streams: Streams): Promi
     const row = byStream.get(stream);
     const body = JSON.stringify(states.at(-1));
     if (row?.body !== body || Number(row.revision) !== states.length - 1) {
-      wrong.push(`${stream}: ${row?.body ?? 'no row'}\n  but its fold is ${body}`);
+      wrong.push(`${stream}: ${row?.body ?? 'no row'}\n  but its folded stream is ${body}`);
     }
   }
   for (const stream of byStream.keys()) {
@@ -206,7 +207,7 @@ const wrongAdvertisers = async ({ pool }: Installation, streams: Streams): Promi
   return [...wrong, ...counts.map(({ wrong: count }) => `count of ${count}`)];
 };
 
-/** Rows of the live read models that are others when they are made anew of the whole log. */
+/** Rows of the live read models that differ from a rebuild of the whole log. */
 const differingRows = async ({ databaseUrl, store }: Installation): Promise<readonly string[]> => {
   const wrong: string[] = [];
   for (const projection of allProjections

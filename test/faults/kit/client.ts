@@ -1,11 +1,11 @@
 import { sleep } from '../../../shared/async/backoff.ts';
 import { nextCommand } from './buyer/buyer.ts';
-import { emptyHands, type Own } from './buyer/own.ts';
+import { emptyClientState, type ClientState } from './buyer/client-state.ts';
 import type { Command, Data, Reading } from './command.ts';
 import type { History, Operation } from './history.ts';
 import type { Random } from './random.ts';
 
-export interface ClientOptions extends Pick<Own, 'customerId' | 'trades' | 'engineId'> {
+export interface ClientOptions extends Pick<ClientState, 'customerId' | 'areas' | 'engineId'> {
   readonly name: string;
   readonly ports: readonly number[];
   readonly apiKey: string;
@@ -43,12 +43,12 @@ const TRIES_MAX = 600;
 const ATTEMPT_MS_MAX = 4_000;
 
 /**
- * A buyer who retries: random commands on things of its own, mostly each with an idempotency key, sent to any
- * process until the outcome is definite. Being the only one to write them, it knows what each must look like.
+ * A buyer that retries. It sends random commands on its own resources, mostly with an idempotency key, to any process
+ * until the outcome is definite. As the only writer, it can predict each result.
  */
 export const runClient = async (options: ClientOptions): Promise<void> => {
   const { random, history, name, customerId, goOn } = options;
-  const own = emptyHands(options);
+  const own = emptyClientState(options);
   const done: Operation[] = [];
   for (let n = 0; goOn(); n++) {
     const key = `${name}-${String(n).padStart(8, '0')}-fault-run`;
@@ -61,7 +61,7 @@ export const runClient = async (options: ClientOptions): Promise<void> => {
     if (outcome === 'unknown') command.lost();
     const reading = outcome === 'ok' ? command.done(dataOf(answer)) : undefined;
     if (outcome === 'ok' && command.sent !== 'once') done.push(operation);
-    // Any earlier one: its answer must not have changed with what came after it.
+    // Repeats any earlier command: its answer must not depend on later commands.
     if (done.length > 0 && random.chance(0.15)) await replay(options, random.pick(done));
     if (done.length > 0 && random.chance(0.05)) await reuse(options, random.pick(done));
     if (reading !== undefined && random.chance(0.3)) await readBack(options, operation, reading);
@@ -103,7 +103,7 @@ type Request = Pick<Command, 'url' | 'body'> & {
   readonly sent?: Command['sent'];
 };
 
-/** @param id of the request, which its events name */
+/** @param id the request id, which its events contain */
 const attempt = async (
   { ports, apiKey, random }: ClientOptions,
   id: string,
@@ -131,7 +131,7 @@ const attempt = async (
   }
 };
 
-/** Of an answer without a body: nothing. */
+/** An answer without a body has no data. */
 export const dataOf = ({ body }: { readonly body: string }): Data =>
   body === '' ? {} : ((JSON.parse(body) as { data: Data | null }).data ?? {});
 
@@ -146,7 +146,7 @@ const replay = async (options: ClientOptions, { key, command, body, status }: Op
   }
 };
 
-/** The key of one request for another: never done, and never answered with the first one's answer. */
+/** Uses a key for another request. It must not be executed, and must not get the first answer. */
 const reuse = async (options: ClientOptions, { key, command }: Operation): Promise<void> => {
   if (command.sent !== 'keyed') return;
   const answer = await untilDefinite(options, key, {
@@ -160,7 +160,7 @@ const reuse = async (options: ClientOptions, { key, command }: Operation): Promi
   }
 };
 
-/** One attempt only: a process that cannot answer says nothing about the data. */
+/** Only one attempt: a process that cannot answer does not show anything about the data. */
 const readBack = async (
   options: ClientOptions,
   { key, command }: Operation,

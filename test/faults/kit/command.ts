@@ -1,20 +1,20 @@
 /** `data` of an answer; members as the API shows them. */
 export type Data = Readonly<Record<string, unknown>>;
 
-/** How many events of a type there must be, at least and at most. */
-export type Amount = readonly [min: number, max: number];
+/** The minimum and maximum count of events of a type. */
+export type CountRange = readonly [min: number, max: number];
 
-/** What an answer may show: the thing as the log says it was right after the command's event. */
-export interface After {
-  /** State of the stream, as its decider folds it. */
+/** The resource's state in the log right after the command's event. The answer must show it. */
+export interface ResultContext {
+  /** The stream's state, folded by its aggregate. */
   readonly state: unknown;
-  /** Of the event. */
+  /** The command id in the event. */
   readonly commandId: string;
-  /** As answered, for what no event says, e.g. the signature of an address. */
+  /** The answer itself, for values that no event contains, e.g. the signature of an address. */
   readonly data: Data;
 }
 
-/** What a client asks for, and all that must come of it. */
+/** A client's command and its predicted result. */
 export interface Command {
   readonly kind: string;
   readonly method: 'POST' | 'PUT' | 'DELETE';
@@ -22,41 +22,44 @@ export interface Command {
   /** JSON, or the bytes of an upload. */
   readonly body?: object | undefined;
   /**
-   * `keyed`: with an idempotency key, until the outcome is definite. `once`: without one, sent once. `repeatable`: without
-   * one, until it is definite, since it is of one effect by itself.
+   * `keyed`: with an idempotency key, until the outcome is definite. `once`: without a key, sent once. `repeatable`:
+   * without a key, until the outcome is definite, because a repeat has no further effect.
    */
   readonly sent: 'keyed' | 'once' | 'repeatable';
-  /** What its client, the only one to write this thing, knows must come of it. */
+  /** The result that the client, as the only writer, predicts. */
   readonly expected: 'ok' | 'refused';
-  /** Of the answer when it is done. */
+  /** The status of a successful answer. */
   readonly status: number;
-  /** The one event that it is done by. */
+  /** The type of its one event. */
   readonly event: string;
-  /** Where that event is. */
+  /** The stream of that event. */
   readonly stream: (data: Data) => string;
-  /** The id of the command that the event names, by that of the request. Default: the same. */
+  /** The command id in the event, from the request's command id. Default: the same. */
   readonly causedBy?: (commandId: string) => string;
-  /** Events of other types, in whatever streams. Default: none. */
-  readonly besides?: Readonly<Record<string, Amount>>;
-  /** `data` of the answer; not asked for with 204. */
-  readonly answer: (after: After) => unknown;
-  /** Tells the client's own picture that it is done. @returns how the thing is read back, if it is */
+  /** Counts of events of other types, in any stream. Default: none. */
+  readonly otherEvents?: Readonly<Record<string, CountRange>>;
+  /** `data` of the answer. Not used with status 204. */
+  readonly answer: (after: ResultContext) => unknown;
+  /** Updates the client's state after success. @returns how to read the resource back */
   readonly done: (data: Data) => Reading | undefined;
-  /** Whether what it was done to has ended since, so that a repeat is refused. Only of what has no key. */
+  /** Whether a later command ended the resource, so that a repeat is refused. Only for commands without a key. */
   readonly isOver?: () => boolean;
-  /** As `done`, of one that was sent once and may have been done or not: the thing is left alone from now on. */
+  /**
+   * Updates the client's state after a command that was sent once and may have been executed: the resource is no longer
+   * used.
+   */
   readonly lost: () => void;
 }
 
-/** A read and what it must show, as long as nothing else is done to the thing. */
+/** A read, and what it must show until the next write to the resource. */
 export interface Reading {
   readonly url: string;
-  /** Members that `data` must have; undefined: the thing must not be there. */
+  /** Members that `data` must contain. Undefined: the resource must not exist. */
   readonly shown: Data | undefined;
 }
 
 export const FOREVER = Number.POSITIVE_INFINITY;
 
-/** A part of an answer, to be looked for in a read. */
+/** Some members of an answer, to be compared with a read. */
 export const picked = (data: Data, ...members: readonly string[]): Data =>
   Object.fromEntries(members.map((member) => [member, data[member]]));

@@ -1,14 +1,14 @@
 import type { Command } from './command.ts';
 
-/** One operation of one client, from its first attempt until its outcome was definite. */
+/** One operation of one client, from its first attempt until a definite outcome. */
 export interface Operation {
   readonly customerId: number;
   readonly command: Command;
-  /** Its idempotency key, if it has one, and the id of all of its requests. */
+  /** The idempotency key, if it has one. Also the id of all of its requests. */
   readonly key: string;
   /**
-   * The last answer. `unknown`: none that is definite, to one that is sent only once. `gave-up`: none within the bound,
-   * which counts as a failure of the run.
+   * The last answer. `unknown`: a command that is sent only once has no definite answer. `gave-up`: no answer within
+   * the bound, which fails the run.
    */
   readonly outcome: 'ok' | 'refused' | 'unknown' | 'gave-up';
   readonly status: number;
@@ -16,12 +16,12 @@ export interface Operation {
   readonly attempts: number;
 }
 
-/** What all clients saw. */
+/** The observations of all clients. */
 export interface History {
   readonly operations: Operation[];
-  /** Repeats after success whose answer was not the first one, byte for byte. */
+  /** Repeats after success whose answer differed from the first one in any byte. */
   readonly wrongReplays: string[];
-  /** Reads right after an acknowledged write that did not show it. */
+  /** Reads after an acknowledged write that did not show it. */
   readonly staleReads: string[];
   replays: number;
   reads: number;

@@ -1,6 +1,6 @@
-/** A seeded source of randomness (mulberry32): the same seed makes the same choices. */
+/** Seeded random numbers (mulberry32): the same seed makes the same choices. */
 export interface Random {
-  /** 0 inclusive to 1 exclusive. */
+  /** From 0 inclusive to 1 exclusive. */
   next(): number;
   /** A whole number below `bound`. */
   below(bound: number): number;

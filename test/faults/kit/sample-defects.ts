@@ -2,8 +2,8 @@ import type { EventsIn } from '../../support/test-stores.ts';
 import { createRandom } from './random.ts';
 
 /**
- * Which planted defects a run tries to catch: `few` of them, others each time, since each takes its time. All of them
- * with `FAULT_MUTANTS=all`. (The simulation plants defects of its own, and catches all of them each time.)
+ * The planted defects that a run tries to catch. `few` random ones, because each takes time; all of them with
+ * `FAULT_MUTANTS=all`. The simulation has its own defects and always catches all of them.
  */
 export const sampleDefects = <Defect>(
   defects: readonly Defect[],
@@ -17,13 +17,13 @@ export const sampleDefects = <Defect>(
   return left;
 };
 
-/** A planted defect, and where the events are that the defect meets. */
+/** A planted defect, and the event store in which it is tested. */
 export interface DefectOnStore {
   readonly mutant: string;
   readonly events: EventsIn;
 }
 
-/** Each defect on each store. They replace ports of the service, so that they are the same ones on both. */
+/** Each defect with each store. Defects replace ports of the service, so they are the same for both. */
 export const onBothStores = (defects: Readonly<Record<string, unknown>>): readonly DefectOnStore[] =>
   (['postgres', 'eventstoredb'] as const).flatMap((events) =>
     Object.keys(defects).map((mutant) => ({ mutant, events })),

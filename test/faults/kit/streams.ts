@@ -20,7 +20,7 @@ import type { SchemaVersions } from '../../../shared/aggregate/event-versions.ts
 import { toDomainEvent } from '../../../shared/aggregate/recorded-domain-event.ts';
 import { START, type EventStore, type RecordedEvent } from '../../../shared/event-store/event-store.ts';
 
-/** How the streams of a category are folded. */
+/** How to fold the streams of a category. */
 interface Fold {
   readonly initialState: unknown;
   readonly evolve: (state: unknown, event: RecordedEvent) => unknown;
@@ -34,7 +34,7 @@ const foldOf = <State>(
   evolve: (state, recorded) => evolve(state as State, toDomainEvent(recorded, schemas) as never),
 });
 
-/** All that the clients of a crash run write to. */
+/** The categories to which clients of a crash run write. */
 const folds: Readonly<Record<string, Fold>> = {
   [ADVERTISER]: foldOf(advertiserAggregate, advertiserEvents),
   [CAMPAIGN]: foldOf(campaignAggregate, campaignEvents),
@@ -48,7 +48,7 @@ const folds: Readonly<Record<string, Fold>> = {
 
 const categoryOf = (stream: string): string => stream.slice(0, stream.indexOf('-'));
 
-/** What the log has of the streams that clients write to. */
+/** Reads the events of these categories from the log. */
 export const logOf = async (store: EventStore): Promise<readonly RecordedEvent[]> => {
   const log: RecordedEvent[] = [];
   for (let after = START; ;) {
@@ -60,7 +60,7 @@ export const logOf = async (store: EventStore): Promise<readonly RecordedEvent[]
   }
 };
 
-/** The state of every stream after each of its events. */
+/** The states of every stream after each of its events. */
 export type Streams = ReadonlyMap<string, readonly unknown[]>;
 
 export const foldStreams = (log: readonly RecordedEvent[]): Streams => {
@@ -75,6 +75,6 @@ export const foldStreams = (log: readonly RecordedEvent[]): Streams => {
   return streams;
 };
 
-/** The last states of a category's streams. */
+/** The last state of each stream in a category. */
 export const lastOf = (streams: Streams, category: string): readonly unknown[] =>
   [...streams].filter(([stream]) => categoryOf(stream) === category).map(([, states]) => states.at(-1));

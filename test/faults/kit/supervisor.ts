@@ -8,32 +8,32 @@ const service = shippedProgram('main.js');
 const mutant = testProgram('faults/mutant-main.js');
 
 export interface Supervisor {
-  /** Where the processes listen; the same for as long as the supervisor runs. */
+  /** The processes' ports, constant while the supervisor runs. */
   readonly ports: readonly number[];
-  /** Processes that died without being told to. */
+  /** Processes that died unexpectedly. */
   readonly crashes: number;
-  /** Of the processes that run now. */
+  /** Process ids of the running processes. */
   readonly pids: readonly number[];
-  /** Resolves when every process says that it is ready. */
+  /** Resolves when every process is ready. */
   ready(): Promise<void>;
-  /** Resolves when one process says that a part of it is, which others may do without. */
+  /** Resolves when an optional part of one process is ready. */
   partReady(index: number, part: string): Promise<void>;
   /** Processes started from now on have no failpoints. */
   calm(): void;
-  /** Kills one process now. */
+  /** Kills one process. */
   kill(index: number): void;
-  /** Sends a signal to one process, which is started again when it ends. */
+  /** Sends a signal to one process. It is restarted when it ends. */
   signal(index: number, signal: NodeJS.Signals): void;
-  /** Kills all and starts none again. */
+  /** Kills all processes and starts no more. */
   stop(): Promise<void>;
 }
 
 type Environment = Readonly<Record<string, string>>;
 
 /**
- * Keeps processes of the service running: whichever dies is started again at once.
- * @param processes how many, or what each has in its environment besides what all have
- * @param environment `MUTANT` names a planted defect
+ * ReferencedStores processes of the service running: a process that ends is restarted immediately.
+ * @param processes the number of processes, or the environment that each has in addition
+ * @param environment for all processes; `MUTANT` names a planted defect
  */
 export const startSupervisor = async (
   processes: number | readonly Environment[],
@@ -109,12 +109,12 @@ const untilReady = async (port: number, part?: string): Promise<void> => {
     const answer = await fetch(`http://127.0.0.1:${port}/ready`).catch(() => undefined);
     if (answer?.status === 200 && (part === undefined || (await isPartReady(answer, part)))) return;
     if (performance.now() - startedAt > READY_MS_MAX) throw new Error(`nothing is ready on port ${port}`);
-    // Every question has the process ask its database.
+    // Each poll makes the process query its database.
     await sleep(EVERY_MS);
   }
 };
 
-/** A process that is killed meanwhile is not. */
+/** False for a process that is killed meanwhile. */
 const isPartReady = async (answer: Response, part: string): Promise<boolean> => {
   const body = (await answer.json().catch(() => undefined)) as
     { readonly parts?: Readonly<Record<string, { readonly ready?: boolean }>> } | undefined;

@@ -7,20 +7,23 @@ type Fault = 'cut' | 'cut-before' | 'cut-after' | 'stall';
 interface Link {
   readonly client: Socket;
   readonly server: Socket;
-  /** What happens to what is on its way. */
+  /** The fault for bytes in transit. */
   fault: Fault | undefined;
 }
 
 export interface TcpProxy {
   readonly port: number;
-  /** Connections that were cut or stalled so far. */
+  /** Connections that were cut or stalled. */
   readonly faults: number;
-  /** Hurts one connection: cut now, before a request, after it (the reply is lost), or stalled for a while. */
-  hurt(random: Random): void;
-  /** Nothing gets through, and nothing is cut, until `flow`. */
+  /**
+   * Injects a fault into one connection: cuts it now, before a request or after it (the reply is lost), or stalls it
+   * for a while.
+   */
+  injectFault(random: Random): void;
+  /** Stops all bytes until `flow`, without cutting connections. */
   freeze(): void;
   flow(): void;
-  /** Refuses and cuts everything until `up`. */
+  /** Refuses and cuts all connections until `up`. */
   down(): void;
   up(): void;
   close(): Promise<void>;
@@ -28,7 +31,7 @@ export interface TcpProxy {
 
 const STALL_MS_MAX = 1_500;
 
-/** A way to a TCP server that can be cut, stalled and closed. */
+/** A proxy to a TCP server that can cut, stall and refuse connections. */
 export const startTcpProxy = async (target: { host: string; port: number }): Promise<TcpProxy> => {
   const links = new Set<Link>();
   let faults = 0;
@@ -80,7 +83,7 @@ export const startTcpProxy = async (target: { host: string; port: number }): Pro
     get faults() {
       return faults;
     },
-    hurt: (random) => {
+    injectFault: (random) => {
       const link = random.pick([...links]);
       if (link === undefined) return;
       const fault = random.pick(['cut', 'cut-before', 'cut-after', 'cut-after', 'stall'] as const);
@@ -115,7 +118,7 @@ export const startTcpProxy = async (target: { host: string; port: number }): Pro
   };
 };
 
-/** The same store, reached through a proxy. */
+/** The URL of the store through the proxy. */
 export const throughProxy = (storeUrl: string, { port }: TcpProxy): string => {
   const url = new URL(storeUrl);
   url.hostname = '127.0.0.1';
@@ -123,7 +126,7 @@ export const throughProxy = (storeUrl: string, { port }: TcpProxy): string => {
   return url.href;
 };
 
-/** Where a store's server listens; without a port it is a Postgres. */
+/** The address of a store's server. Without a port it is Postgres' default. */
 export const addressOf = (storeUrl: string): { host: string; port: number } => {
   const { hostname, port } = new URL(storeUrl);
   return { host: hostname, port: Number(port === '' ? 5432 : port) };

@@ -14,7 +14,7 @@ import { commandOf, CUSTOMER_ID, type SimulatedRequest } from './request.ts';
 import type { Process, World } from './world.ts';
 
 export interface Reply {
-  /** 0 for none: the connection was lost. */
+  /** 0: the connection was lost. */
   readonly status: number;
   readonly body: string;
   readonly replayed: boolean;
@@ -27,22 +27,22 @@ export interface ApiPorts {
   readonly idempotency: IdempotencyStore;
   readonly snapshots: SnapshotStore;
   readonly nextAdvertiserId: () => Promise<number>;
-  /** How far the node's clock is from the store's, milliseconds. */
+  /** The difference between the node's clock and the store's, in milliseconds. */
   readonly clockSkewMs: number;
-  /** Told of every command that left no event, because what it asks for held already. */
+  /** Called for every command without an event, because the requested state existed already. */
   readonly onNoEffect: (key: string) => void;
 }
 
-/** `isAbandoned` is true once the client was told 503 and to ask again. */
+/** `isAbandoned` is true after the client got 503 with Retry-ResultContext. */
 export type Serve = (request: SimulatedRequest, isAbandoned: () => boolean) => Promise<Reply>;
 
 const aggregate = advertiserAggregate;
-/** The real pause is random, and nothing here may be. */
+/** Fixed, because randomness may only come from the tape. */
 const CONFLICT_PAUSE_MS = 5;
 
 /**
- * A process that answers writes. What shared/http/route-handler.ts and command/advertisers/routes.ts do
- * between a parsed request and its answer is repeated here; everything below that is the service's own code.
+ * A process that answers writes. It repeats what shared/http/route-handler.ts and command/advertisers/routes.ts do
+ * between a parsed request and its answer. Everything below that is the service's own code.
  */
 export const createApiNode = (world: World, process: Process, ports: ApiPorts): Serve => {
   const { store, idempotency, snapshots, nextAdvertiserId, clockSkewMs, onNoEffect } = ports;

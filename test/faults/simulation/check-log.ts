@@ -3,7 +3,7 @@ import type { RecordedEvent } from '../../../shared/event-store/event-store.ts';
 import type { Attempt } from './client.ts';
 import { changesOf, FIRST_NEW_ID, type SimulatedRequest } from './request.ts';
 
-/** Gaps, event ids that are there twice, and events that no decision could have made. */
+/** Gaps, duplicate event ids, and events that no decision could have made. */
 export const logProblems = (events: readonly RecordedEvent[]): readonly string[] => {
   const problems: string[] = [];
   const revisions = new Map<string, number>();
@@ -13,7 +13,7 @@ export const logProblems = (events: readonly RecordedEvent[]): readonly string[]
     const expected = (revisions.get(stream) ?? -1) + 1;
     if (revision !== expected) problems.push(`${stream}@${revision} follows ${expected - 1}`);
     revisions.set(stream, revision);
-    if (ids.has(id)) problems.push(`event id ${id} is there twice`);
+    if (ids.has(id)) problems.push(`event id ${id} appears twice`);
     ids.add(id);
     const isArchived = archived.get(stream) ?? false;
     const isPossible = type === 'AdvertiserRestored' ? isArchived : !isArchived;
@@ -39,8 +39,8 @@ const isEffectOf = ({ type, stream, data }: RecordedEvent, request: SimulatedReq
   );
 };
 
-/** An event must be just what a request of its key asked for, and nothing else. */
+/** An event must be exactly what a request with its key asked for. */
 export const eventProblem = (event: RecordedEvent, attempts: readonly Attempt[]): string | undefined =>
   attempts.some(({ request }) => isEffectOf(event, request))
     ? undefined
-    : `${event.type} ${JSON.stringify(event.data)} in ${event.stream} is not what was asked for`;
+    : `${event.type} ${JSON.stringify(event.data)} in ${event.stream} was not requested`;

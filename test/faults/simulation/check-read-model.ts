@@ -10,7 +10,7 @@ const PROJECTION = 'advertisers';
 const rowOf = (tables: Tables, stream: string) =>
   tables.advertisers.get(stream.replace('advertiser-', '').replace('-', ' '));
 
-/** State right after each event, by event id. */
+/** The state after each event, keyed by event id. */
 export const foldAll = (events: readonly RecordedEvent[]): ReadonlyMap<string, Advertiser> => {
   const current = new Map<string, Advertiser>();
   const states = new Map<string, Advertiser>();
@@ -25,7 +25,7 @@ export const foldAll = (events: readonly RecordedEvent[]): ReadonlyMap<string, A
   return states;
 };
 
-/** To hold at all times: the checkpoint has passed nothing that is not in the rows, but of parked streams. */
+/** Always true: the checkpoint has passed only events that are in the rows or belong to parked streams. */
 export const checkpointProblems = (tables: Tables, events: readonly RecordedEvent[]): readonly string[] => {
   const position = tables.checkpoints.get(PROJECTION)?.['position'];
   if (typeof position !== 'string') return [];
@@ -40,7 +40,7 @@ export const checkpointProblems = (tables: Tables, events: readonly RecordedEven
   });
 };
 
-/** To hold at the end: every row is the fold of its stream, every count that of the rows. */
+/** True at the end: every row equals its folded stream, and every count that of the rows. */
 export const readModelProblems = (tables: Tables, events: readonly RecordedEvent[]): readonly string[] => {
   const problems: string[] = [];
   const position = tables.checkpoints.get(PROJECTION)?.['position'];
@@ -54,7 +54,7 @@ export const readModelProblems = (tables: Tables, events: readonly RecordedEvent
     const state = states.get(event.id) ?? initialState;
     const row = rowOf(tables, stream);
     if (row?.['body'] !== JSON.stringify(state) || row['revision'] !== event.revision) {
-      problems.push(`the row of ${stream} is not the fold of its stream: ${String(row?.['body'])}`);
+      problems.push(`the row of ${stream} differs from its folded stream: ${String(row?.['body'])}`);
     }
     const key = `${CUSTOMER_ID}/${state.status}/false`;
     counts.set(key, (counts.get(key) ?? 0) + 1);

@@ -13,7 +13,7 @@ export interface Evidence {
   readonly history: readonly Attempt[];
   readonly events: readonly RecordedEvent[];
   readonly tables: Tables;
-  /** Keys of commands that left no event at least once: what they ask for held already. */
+  /** Keys of commands without an event at least once, because the requested state existed already. */
   readonly withoutEffect: ReadonlySet<string>;
 }
 
@@ -24,14 +24,14 @@ const isDone = ({ reply }: Attempt): boolean => reply.status >= 200 && reply.sta
 
 const isRefused = (attempt: Attempt): boolean => isDefinite(attempt.reply) && !isDone(attempt);
 
-/** Compares what the clients saw, what is in the log, and what is in the read model. */
+/** Compares the clients' history, the log and the read model. */
 export const check = ({ history, events, tables, withoutEffect }: Evidence): readonly string[] => {
   const problems = [...logProblems(events), ...readModelProblems(tables, events)];
   const states = foldAll(events);
   const written = events.filter(({ metadata }) => metadata.causationId !== SEEDED_BY);
   const keyOfCommand = commandIds(history);
   for (const event of written) {
-    if (!keyOfCommand.has(event.metadata.causationId)) problems.push(`nobody asked for ${event.id}`);
+    if (!keyOfCommand.has(event.metadata.causationId)) problems.push(`no request has the event ${event.id}`);
   }
   for (const [key, attempts] of groupBy(history, ({ request }) => request.key)) {
     const effects = written.filter(({ metadata }) => keyOfCommand.get(metadata.causationId) === key);
@@ -57,7 +57,7 @@ const groupBy = <T>(items: readonly T[], nameOf: (item: T) => string): ReadonlyM
 
 const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10).replaceAll('-', '');
 
-/** Every command id that a key may have stood for, with its key. */
+/** Each command id that a key may have had, with the key. */
 const commandIds = (history: readonly Attempt[]): ReadonlyMap<string, string> => {
   const ids = new Map<string, string>();
   const last = Math.max(...history.map(({ answeredAt }) => answeredAt));
@@ -70,10 +70,10 @@ const commandIds = (history: readonly Attempt[]): ReadonlyMap<string, string> =>
 };
 
 interface KeyFacts {
-  /** Bodies that say what held right after one of its events. */
+  /** Answer bodies that show the state right after one of the key's events. */
   readonly answers: ReadonlyMap<string, string>;
   readonly mayLeaveNoEvent: boolean;
-  /** When its answer was kept first. */
+  /** When its answer was first stored. */
   readonly completedAt?: number;
 }
 
@@ -91,24 +91,24 @@ const keyProblems = (
   const events = effects.flatMap((event) => eventProblem(event, attempts) ?? []);
   problems.push(...events);
   if (done.length > 0 && effects.length === 0 && !mayLeaveNoEvent)
-    problems.push('acknowledged, and not in the log');
+    problems.push('acknowledged, but not in the log');
   for (const { reply } of done) {
     if (reply.status === 204 || answers.has(reply.body) || mayLeaveNoEvent) continue;
-    problems.push(`answered with what is not the state at its event: ${reply.body}`);
+    problems.push(`the answer differs from the state at its event: ${reply.body}`);
   }
   const bodies = new Set(done.filter(isHonored).map(({ reply }) => reply.body));
   if (bodies.size > 1 && !mayLeaveNoEvent) problems.push(`${bodies.size} different answers`);
   for (const [value, ofRequest] of groupBy(attempts, ({ request }) => request.value)) {
     if (!effects.some((event) => eventProblem(event, ofRequest) === undefined)) continue;
     if (isTakenBack(ofRequest.filter(isHonored)))
-      problems.push(`${value} was refused in the end, and is in the log`);
+      problems.push(`${value} was finally refused, but is in the log`);
   }
   return problems;
 };
 
 /**
- * Refused in the end, when every attempt before was answered, were it by "ask again". An attempt whose connection
- * was lost is another matter: it may still be on its way when the next one is refused.
+ * True for a final refusal if every earlier attempt was answered, also with 503. An attempt with a lost connection does
+ * not count: it may still be running when the next one is refused.
  */
 const isTakenBack = (attempts: readonly Attempt[]): boolean => {
   const last = attempts.at(-1);

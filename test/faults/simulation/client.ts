@@ -2,7 +2,7 @@ import type { Reply } from './api-node.ts';
 import type { SimulatedRequest } from './request.ts';
 import type { World } from './world.ts';
 
-/** One sending of a request, and what its sender came to know. */
+/** One attempt of a request, and the answer its sender got. */
 export interface Attempt {
   readonly request: SimulatedRequest;
   readonly sentAt: number;
@@ -10,17 +10,17 @@ export interface Attempt {
   readonly reply: Reply;
 }
 
-/** Sends to whatever node; answers with status 0 when the connection is lost. */
+/** Sends to any node. The status is 0 if the connection is lost. */
 export type Send = (request: SimulatedRequest) => Promise<Reply>;
 
-/** A client gives up after so many sendings, one a second. */
+/** The attempts before a client gives up, one per second. */
 const ATTEMPTS_MAX = 150;
 const RETRY_AFTER_MS = 1_000;
 
 export const isDefinite = ({ status, body }: Reply): boolean =>
   status !== 0 && status !== 503 && !body.includes('IDEMPOTENCY_IN_FLIGHT');
 
-/** Repeats a request under its key until there is a definite answer. */
+/** Repeats a request with its key until a definite answer. */
 export const sendUntilDefinite = async (
   world: World,
   send: Send,

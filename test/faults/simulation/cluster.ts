@@ -24,15 +24,15 @@ export interface Defect {
   readonly idempotency?: (store: IdempotencyStore) => IdempotencyStore;
   readonly projection?: (projection: Projection) => Projection;
   readonly statement?: ChangeStatement;
-  /** Requests that were answered at their deadline go on as if they had not been. */
+  /** Requests continue after their deadline as if they had not been answered. */
   readonly ignoresDeadline?: boolean;
 }
 
 export interface Cluster {
   readonly send: Send;
-  /** One round of deleting keys that are no longer honored. */
+  /** One round of deleting expired keys. */
   purge(): void;
-  /** Ends the cause for which events were refused, and has an operator un-park what was parked. */
+  /** Ends the cause of refused events, and un-parks the streams. */
   mend(): void;
 }
 
@@ -50,20 +50,20 @@ interface ApiNode {
   idempotency: IdempotencyStore;
 }
 
-/** Clocks that are minutes apart: nothing may depend on a node's. */
+/** Clocks differ by minutes: no result may depend on a node's clock. */
 const API_NODES = [
   { name: 'api-0', clockSkewMs: 0 },
   { name: 'api-1', clockSkewMs: 300_000 },
   { name: 'api-2', clockSkewMs: -300_000 },
 ];
 const PROJECTORS = ['projector-0', 'projector-1'];
-/** So few that a schedule comes to snapshots. */
+/** Small, so that a schedule reaches snapshots. */
 const SNAPSHOT_EVERY = 2;
 const RESTART_MS = 1_500;
 /** shared/http/deadline.ts */
 const ANSWER_MS_MAX = 2_800;
 
-/** Three nodes for writes and two projectors that do not know of each other; each is started again when it crashes. */
+/** Three nodes for writes and two projectors that do not know each other. A crashed node restarts. */
 export const startCluster = (options: ClusterOptions): Cluster => {
   const { world, database, log, defect } = options;
   const sequence = createSequence(FIRST_NEW_ID);
@@ -132,7 +132,7 @@ const unparkAll = async (
 
 const lost = (): Error => new Error('connection lost');
 
-/** One HTTP request: answered, answered 503 at the deadline while the work goes on, or cut. */
+/** One HTTP request: answered, answered 503 at the deadline while its work continues, or cut. */
 const sendTo = (
   world: World,
   { process, serve }: ApiNode,

@@ -1,4 +1,4 @@
-/** Tables in memory with what the code relies on: transactions, savepoints, row locks, one clock. */
+/** Tables in memory with the guarantees that the code needs: transactions, savepoints, row locks, one clock. */
 
 export interface Row {
   readonly [column: string]: unknown;
@@ -11,7 +11,7 @@ export interface Table {
   rows(): readonly (readonly [string, Row])[];
 }
 
-/** `completions` is of this simulation: when each key was completed first. */
+/** Only this simulation has `completions`: the time of each key's first completion. */
 const tableNames = [
   'keys',
   'completions',
@@ -26,7 +26,7 @@ export type Tables = Readonly<Record<TableName, Table>>;
 
 export interface Transaction {
   readonly tables: Tables;
-  /** False when the server ended it: it was rolled back. */
+  /** False after the server ended it with a rollback. */
   readonly isOpen: boolean;
   touch(): void;
   savepoint(): void;
@@ -37,12 +37,12 @@ export interface Transaction {
 
 export interface Database {
   readonly now: number;
-  /** Values that were refused are taken from now on. */
+  /** Refused values are accepted from now on. */
   isMended: boolean;
-  /** Each statement by itself. */
+  /** For statements outside a transaction. */
   readonly tables: Tables;
   begin(): Transaction;
-  /** True when `owner` may write this row now; ends transactions that hold it and have been idle for too long. */
+  /** True if `owner` may write this row now. Ends transactions that hold it and were idle for too long. */
   mayLock(row: string, owner: Transaction | undefined): boolean;
   lock(row: string, owner: Transaction): void;
 }
@@ -76,8 +76,8 @@ const changedTable = (committed: Table, changes: () => Map<string, Row | undefin
 });
 
 /**
- * @param clock the time that the database goes by
- * @param onCommit called after each transaction that was committed
+ * @param clock the database's time
+ * @param onCommit called after each committed transaction
  */
 export const createDatabase = (clock: () => number, onCommit: (tables: Tables) => void): Database => {
   const tables = forEachTable(() => committedTable(new Map()));

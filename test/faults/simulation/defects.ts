@@ -8,11 +8,11 @@ import { boolArray, int8Array, textArray } from '../../../shared/postgres/binary
 import { mutants } from '../mutants.ts';
 import type { Defect } from './cluster.ts';
 import type { Row, Tables } from './database.ts';
-import type { Moment, Statement } from './statement.ts';
+import type { StatementContext, Statement } from './statement.ts';
 
-type Run = (tables: Tables, values: readonly unknown[], at: Moment) => readonly Row[] | number;
+type Run = (tables: Tables, values: readonly unknown[], at: StatementContext) => readonly Row[] | number;
 
-/** Another statement in the place of the one of that name. */
+/** Replaces the statement of that name. */
 const withStatement = (name: string, change: (run: Run) => Run): Defect => ({
   statement: (statement: Statement) =>
     statement.is === name ? { ...statement, run: change(statement.run) } : statement,
@@ -25,7 +25,7 @@ const withAppend = (change: (store: EventStore) => EventStore['append']): Defect
 const rowOf = ({ keys }: Tables, [scope, key]: readonly unknown[]): Row | undefined =>
   keys.get(`${String(scope)} ${String(key)}`);
 
-/** The planted defects of the crash run that need neither a clock nor chance. */
+/** Planted defects of the crash run that need neither a clock nor chance. */
 const shared = [
   'random-command-id',
   'reserved-id-not-kept',
@@ -36,15 +36,15 @@ const shared = [
   'any-revision-and-new-ids',
 ] as const;
 
-/** Deliberate defects that the simulation must catch; each is a mistake that is easily made. */
+/** Planted defects that the simulation must catch. Each is an easy mistake. */
 export const defects: Readonly<Record<string, Defect>> = {
   ...Object.fromEntries(shared.map((name) => [name, mutants[name] ?? {}])),
-  /** A claim that was taken over is freed by its first claimant. */
+  /** The first claimant frees a claim that another process has taken over. */
   'claim-freed-by-another': withStatement('idempotency-release', (run) => (tables, values, at) => {
     const lease = rowOf(tables, values)?.['leaseUntil'];
     return run(tables, [values[0], values[1], String(lease)], at);
   }),
-  /** A snapshot hides the events that an earlier run of the command has left. */
+  /** A snapshot hides the events of an earlier run of the command. */
   'snapshot-hides-own-events': {
     idempotency: (store) => ({
       ...store,
@@ -55,17 +55,17 @@ export const defects: Readonly<Record<string, Defect>> = {
       isHeld: async () => true,
     }),
   },
-  /** A request goes on although its client was told to ask again. */
+  /** A request continues although its client was asked to repeat it. */
   'abandoned-request-goes-on': { ignoresDeadline: true },
-  /** Keys are deleted by their age alone, whatever runs under them. */
+  /** Deletes keys by age alone, even while a command runs with them. */
   'purged-while-running': withStatement('idempotency-purge', () => ({ keys }, _values, { now }) => {
     const old = keys.rows().filter(([, row]) => Number(row['claimedAt']) <= now - 86_400_000);
     for (const [name] of old) keys.delete(name);
     return old.length;
   }),
-  /** An unknown outcome frees the key, and with it the command id of its first day. */
+  /** An unknown outcome frees the key and with it the command id. */
   'unknown-frees-the-key': { idempotency: (store) => ({ ...store, lapse: store.release }) },
-  /** A lost reply is answered as a refusal. */
+  /** Answers a lost reply as a refusal. */
   'timeout-taken-for-failure': withAppend((store) => async (stream, events, expected) => {
     try {
       return await store.append(stream, events, expected);
@@ -74,12 +74,12 @@ export const defects: Readonly<Record<string, Defect>> = {
       throw new ApiError({ code: 'CONFLICT', message: 'Not written.' });
     }
   }),
-  /** A command claims that its append cannot be a repeat although another process took the claim over. */
+  /** A command claims that its append cannot be a repeat although another process took over its claim. */
   'repeat-taken-for-the-first': withAppend(
     (store) => (stream, events, expected) =>
       store.append(stream, events, expected, { mayBeRepeat: async () => false }),
   ),
-  /** A conflict is taken for the result of this very append. */
+  /** Treats a conflict as the result of this append. */
   'conflict-taken-for-success': withAppend((store) => async (stream, events, expected) => {
     try {
       return await store.append(stream, events, expected);
@@ -88,7 +88,7 @@ export const defects: Readonly<Record<string, Defect>> = {
       return { revision: error.actual, position: await store.head(), repeated: false };
     }
   }),
-  /** Some events never become rows; the checkpoint passes them. */
+  /** Some events never become rows, but the checkpoint passes them. */
   'rows-left-out': {
     projection: (projection) => ({
       ...projection,
@@ -100,14 +100,14 @@ export const defects: Readonly<Record<string, Defect>> = {
       },
     }),
   },
-  /** The checkpoint moves from wherever it is: two projectors overtake each other. */
+  /** Moves the checkpoint from any position, so that two projectors overtake each other. */
   'checkpoint-without-fence': withStatement('move-checkpoint', () => ({ checkpoints }, [name, , , to]) => {
     const row = checkpoints.get(String(name));
     if (row === undefined) return 0;
     checkpoints.set(String(name), { ...row, position: to });
     return 1;
   }),
-  /** Counts are added for every delivery, also for what the rows have already. */
+  /** Adds to counts for every delivery, also for events that the rows include already. */
   'counts-of-every-delivery': {
     projection: (projection) => ({
       ...projection,
@@ -121,7 +121,7 @@ export const defects: Readonly<Record<string, Defect>> = {
       },
     }),
   },
-  /** Parked streams are not parked in the table: the operator finds nothing to mend. */
+  /** Does not write parked streams to the table, so the operator finds none. */
   'parking-forgotten': withStatement(
     'insert into parked_streams',
     () =>

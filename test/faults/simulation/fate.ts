@@ -1,24 +1,24 @@
-/** What befalls one call of a port. */
+/** The outcome of one port call. */
 export type Fate =
   | { readonly kind: 'done' }
-  /** The caller's process dies; the call was not sent, or it was and took effect. */
+  /** The caller's process dies before the call was sent or after it took effect. */
   | { readonly kind: 'crash before' | 'crash after' }
-  /** The store says no before doing anything. */
+  /** The store refuses without an effect. */
   | { readonly kind: 'refused' }
-  /** No answer: it took effect, it did not, or it will. */
+  /** No reply: the call took effect, did not, or will later. */
   | { readonly kind: 'reply lost' | 'request lost' }
   | { readonly kind: 'lands late'; readonly delayMs: number }
-  /** The caller stands still, before the call or with its reply in hand, while everybody else goes on. */
+  /** The caller stalls before the call or before it sees the reply, while all others continue. */
   | { readonly kind: 'stalls before' | 'stalls after'; readonly delayMs: number };
 
 /**
- * A moment; past the deadline of a request (2.8 s); past the lease of a claim and the end of an idle transaction
- * (5 s); long past everything.
+ * Short; past a request's deadline (2.8 s); past a claim's lease and an idle transaction's timeout (5 s); past every
+ * timeout.
  */
 const DELAYS_MS = [40, 3_000, 6_000, 60_000] as const;
 const delayOf = (byte: number): number => DELAYS_MS[byte % DELAYS_MS.length] ?? 0;
 
-/** Of 256 calls that a tape has something for, 32 come to grief. */
+/** Of 256 values, 32 lead to a fault. */
 export const fateOf = (byte: number): Fate => {
   if (byte < 224) return { kind: 'done' };
   if (byte < 227) return { kind: 'crash before' };

@@ -23,8 +23,8 @@ const keyOf = (scope: unknown, key: unknown): string => `${String(scope)} ${Stri
 const find = (table: Table, name: string): KeyRow | undefined => table.get(name) as KeyRow | undefined;
 const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10).replaceAll('-', '');
 
-/** What `on conflict do update ... where` makes of a row; undefined when it leaves it. */
-const taken = (
+/** The row after `on conflict do update ... where`. Undefined if it does not change. */
+const claimedRow = (
   existing: KeyRow | undefined,
   asked: Pick<KeyRow, 'scope' | 'key' | 'fingerprint' | 'reserved'>,
   now: number,
@@ -70,7 +70,7 @@ export const keyStatements: readonly Statement[] = [
       strings(scopes).flatMap((scope, index) => {
         const key = strings(names)[index] ?? '';
         const isFirst = find(keys, keyOf(scope, key)) === undefined;
-        const row = taken(
+        const row = claimedRow(
           find(keys, keyOf(scope, key)),
           {
             scope,

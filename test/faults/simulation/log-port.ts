@@ -8,7 +8,7 @@ import type { Process, World } from './world.ts';
 
 const refused = (): Error => new EventStoreUnavailableError('refused');
 
-/** The log as one process reaches it: one step an append, one a read. */
+/** The log as one process uses it: each append and each read is one step. */
 export const createLogPort = (world: World, process: Process, log: EventStore): EventStore => ({
   ...log,
   append: async (stream, events, expected, { mayBeRepeat = async () => true } = {}) => {
@@ -20,7 +20,7 @@ export const createLogPort = (world: World, process: Process, log: EventStore): 
       unknown: () => new AppendOutcomeUnknownError('no answer'),
       mayLandLate: true,
     });
-    // As a store that cannot tell a repeat without looking: it asks its caller first.
+    // Like a store that cannot detect a repeat without a read: it asks its caller first.
     return { ...result, repeated: result.repeated && (await mayBeRepeat()) };
   },
   readStream: async function* (stream, options) {

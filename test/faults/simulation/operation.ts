@@ -1,18 +1,18 @@
 import fc from 'fast-check';
 
-/** What one key stands for, and what its buyer does with it. */
+/** The command of one key, and how its buyer sends it. */
 export interface Operation {
   readonly kind: 'create' | 'rename' | 'describe' | 'relabel' | 'poison' | 'archive' | 'restore';
-  /** Which of the advertisers that are there already; of no meaning to `create`. */
+  /** Index of an existing advertiser; `create` ignores it. */
   readonly target: number;
-  /** Clients that send the same request under the same key at once. */
+  /** Clients that send the same request with the same key concurrently. */
   readonly senders: number;
   /**
-   * When a client that has its answer sends the request once more. The last one sends it once, and again
-   * shortly before 24 h are over.
+   * When a client that has its answer repeats the request. The last value repeats once, and again shortly before 24 h
+   * have passed.
    */
   readonly repeated: 'never' | 'soon' | 'before 24 h' | 'after 24 h' | 'late, when unknown';
-  /** Another request under the same key. */
+  /** Also sends another request with the same key. */
   readonly isKeyReused: boolean;
 }
 
@@ -34,13 +34,13 @@ const operation: fc.Arbitrary<Operation> = fc.record({
   isKeyReused: fc.constantFrom(false, false, false, false, true),
 });
 
-/** What is done, and the tape of what befalls it. */
+/** The commands, and the tape that decides their outcomes. */
 export interface Schedule {
   readonly operations: readonly Operation[];
   readonly tape: Uint8Array;
 }
 
-/** Choices that a tape holds at most; what goes on behind its end goes on undisturbed. */
+/** The maximum length of a tape. ResultContext its end, no faults occur. */
 const TAPE_LENGTH_MAX = 400;
 
 const schedulesOf = (one: fc.Arbitrary<Operation>, minLength: number): fc.Arbitrary<Schedule> =>
@@ -53,7 +53,7 @@ const schedulesOf = (one: fc.Arbitrary<Operation>, minLength: number): fc.Arbitr
 
 export const schedules = schedulesOf(operation, 1);
 
-/** Many runs of one command at once, of which some are refused and others are not: chance rarely brings them together. */
+/** Many concurrent runs of one command, some of which are refused. Random schedules rarely combine them. */
 export const rivalSchedules = schedulesOf(
   fc.record({
     kind: fc.constantFrom('rename', 'archive', 'restore', 'relabel'),

@@ -6,7 +6,7 @@ import { snapshotStatements } from './snapshot-statements.ts';
 import type { Statement } from './statement.ts';
 import type { Process, World } from './world.ts';
 
-/** Changes what a statement does: how a defect of SQL is planted. */
+/** Changes the effect of a statement, to plant a defect in SQL. */
 export type ChangeStatement = (statement: Statement, database: Database) => Statement;
 
 interface Query {
@@ -29,7 +29,7 @@ const refused = (): Error => Object.assign(new Error('connect ECONNREFUSED'), { 
 const resultOf = (answer: readonly Row[] | number): QueryResult =>
   typeof answer === 'number' ? { rows: [], rowCount: answer } : { rows: answer, rowCount: answer.length };
 
-/** A sequence outlives every rollback and every crash. */
+/** A sequence keeps its value after a rollback and a crash. */
 export const createSequence = (first: number): Statement => {
   let last = first - 1;
   return {
@@ -39,7 +39,7 @@ export const createSequence = (first: number): Statement => {
   };
 };
 
-/** What a process knows as `pg`'s pool: the statements that the service sends, done in memory, one step each. */
+/** A process's `pg` pool. It executes the service's statements in memory, one step each. */
 export const createSimulatedPool = (
   world: World,
   process: Process,
@@ -51,7 +51,7 @@ export const createSimulatedPool = (
 
   const find = ({ name, text }: Query): Statement => {
     const statement = statements.find(({ is }) => is === name || text.trimStart().startsWith(is));
-    if (statement === undefined) throw new Error(`the simulation does not know this statement: ${text}`);
+    if (statement === undefined) throw new Error(`unknown statement in the simulation: ${text}`);
     return change(statement, database);
   };
 
@@ -85,7 +85,7 @@ export const createSimulatedPool = (
 const queryOf = (text: string | Query, values?: readonly unknown[]): Query =>
   typeof text === 'string' ? { text, ...(values === undefined ? {} : { values }) } : text;
 
-/** One connection. What breaks it rolls its transaction back; only of a commit is it not known. */
+/** One connection. When it breaks, its transaction is rolled back. Only the outcome of a commit is unknown. */
 const createClient = (
   world: World,
   process: Process,
@@ -133,7 +133,7 @@ const createClient = (
           ? await inStep(query.text, work)
           : await run(query, open?.tables ?? database.tables, open);
       } catch (error) {
-        // Whatever the connection was lost for, the server rolls back what is open.
+        // The server rolls back the open transaction for any cause of a lost connection.
         if (error instanceof Error && error.message === connectionLost().message) open?.rollback();
         throw error;
       }

@@ -86,7 +86,7 @@ const parkedStatements: readonly Statement[] = [
   },
 ];
 
-/** A value that Postgres refuses for as long as something is not mended. */
+/** A value that Postgres refuses until the cause is repaired. */
 export const POISON = 'poison';
 const refusePoison = (body: unknown, isMended: boolean): void => {
   if (isMended || !String(body).includes(POISON)) return;

@@ -13,21 +13,21 @@ import {
 import { quietLog } from './quiet-log.ts';
 import type { Process, World } from './world.ts';
 
-/** Events of one delivery at most. */
+/** The maximum of events in one delivery. */
 const BATCH_MAX = 3;
-/** The real pauses are random, and nothing here may be. */
+/** Fixed, because randomness may only come from the tape. */
 const FAILURE_PAUSE_MS = 50;
 const refused = (): Error => new EventStoreUnavailableError('refused');
 
-/** All events so far; resolves when there are some behind a position. */
+/** All events so far. Resolves when events after a position exist. */
 export interface LogView {
   readonly events: readonly RecordedEvent[];
   reaches(after: Position): Promise<void>;
 }
 
 /**
- * Runs the read model until the process crashes. Nobody asks for a leader here: two nodes that both take
- * themselves for it are the usual case.
+ * Runs the read model until the process crashes. There is no leader election: two nodes that both act as leader are the
+ * usual case.
  */
 export const startProjector = (
   world: World,
@@ -47,7 +47,7 @@ export const startProjector = (
   void runner.run(new AbortController().signal);
 };
 
-/** Small batches; at will some that were delivered before, or that overlap with those that were. */
+/** Delivers small batches. Some repeat or overlap earlier ones. */
 async function* deliver(
   world: World,
   process: Process,
@@ -80,7 +80,7 @@ const nextBatch = (
 ): EventBatch | undefined => {
   const from = events.findIndex(({ position }) => position > delivered);
   if (from < 0) return undefined;
-  // One to three of eight go back by as many events; what is delivered may end before what was.
+  // In up to three of eight cases the batch starts that many events earlier. It may end before the previous batch did.
   const start = Math.max(0, from - (again <= BATCH_MAX ? again : 0));
   const batch = events.slice(start, start + size);
   const last = batch.at(-1);
@@ -88,7 +88,7 @@ const nextBatch = (
   return { events: batch, position: last.position, caughtUp: last === events.at(-1) };
 };
 
-/** What an operator does once the cause is mended; tried again for as long as it fails. */
+/** The operator's un-parking after a repair. Repeats it until it succeeds. */
 export const unpark = async (
   world: World,
   process: Process,

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 
 const nothing = (): void => undefined;
 
-/** Takes everything, writes nothing. */
+/** Discards all log lines. */
 export const quietLog = {
   warn: nothing,
   error: nothing,

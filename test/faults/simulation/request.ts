@@ -9,13 +9,13 @@ export const CUSTOMER_ID = 7;
 export const FIRST_TARGET_ID = 1_001;
 export const FIRST_NEW_ID = 2_001;
 
-/** One HTTP write as the kernel hands it to its route. */
+/** One HTTP write as the kernel passes it to its route. */
 export interface SimulatedRequest {
   readonly key: string;
   readonly kind: Operation['kind'];
-  /** Of an existing advertiser. */
+  /** An existing advertiser. */
   readonly advertiserId: number;
-  /** New to every request, so that each update changes something. */
+  /** Unique for every request, so that each update changes something. */
   readonly value: string;
   readonly fingerprint: Buffer;
 }

@@ -11,16 +11,16 @@ import { createTape } from './tape.ts';
 import { createWorld, type World } from './world.ts';
 
 export interface Outcome {
-  /** What is wrong; empty for a good schedule. */
+  /** Empty for a correct schedule. */
   readonly problems: readonly string[];
-  /** Port calls that were made. */
+  /** The number of port calls. */
   readonly steps: number;
   readonly story: readonly string[];
 }
 
 const REPLAY_MS = REPLAY_HOURS * 3_600_000;
 
-/** Runs one schedule to its end and says what is wrong with what it left behind. */
+/** Runs one schedule to its end and checks the result. */
 export const simulate = async (
   { operations, tape }: Schedule,
   { defect = {}, keepStory = false }: { readonly defect?: Defect; readonly keepStory?: boolean } = {},
@@ -37,15 +37,15 @@ export const simulate = async (
   const onNoEffect = (key: string): void => void withoutEffect.add(key);
   const cluster = startCluster({ world, database, log, defect, onNoEffect });
   operations.forEach((operation, index) => act({ world, cluster, history }, operation, index));
-  // Times just before, at and just after the one from which the first keys are no longer honored.
+  // Just before, at and just after the time when the first keys expire.
   for (let round = 0; round < 3; round += 1) {
     void world.wait(REPLAY_MS - 1_500 + round * 1_500 + world.tape.choose(200)).then(cluster.purge);
   }
-  // Once while commands go on, and once more for what was parked later.
+  // Once while commands run, and once more for streams parked later.
   void world.wait(200 * world.tape.choose(8)).then(cluster.mend);
   const ended = await world.run();
   cluster.mend();
-  if (!ended || !(await world.run())) problems.push('it does not come to an end');
+  if (!ended || !(await world.run())) problems.push('the schedule does not end');
   else problems.push(...check({ history, events: log.view.events, tables: database.tables, withoutEffect }));
   return { problems, steps: world.steps, story: world.story };
 };
@@ -56,7 +56,7 @@ interface Stage {
   readonly history: Attempt[];
 }
 
-/** What the buyer of one key does. */
+/** Sends the command of one key, as its buyer does. */
 const act = (stage: Stage, operation: Operation, index: number): void => {
   const { world, cluster, history } = stage;
   const request = requestOf(operation, index, `value-${index}`);

@@ -8,13 +8,13 @@ import { CUSTOMER_ID, FIRST_TARGET_ID } from './request.ts';
 
 export const SEEDED_BY = 'before the schedule';
 
-/** The log in memory, and the same as seen by those who follow it. */
+/** The log in memory, and its view for projectors. */
 export interface SimulatedLog {
   readonly store: EventStore;
   readonly view: LogView;
 }
 
-/** A log that holds the advertisers that a schedule begins with. */
+/** A log with the advertisers that exist at the start of a schedule. */
 export const createSimulatedLog = async (clock: { now(): number }): Promise<SimulatedLog> => {
   const memory = createMemoryEventStore(clock);
   const events: RecordedEvent[] = [];

@@ -1,19 +1,19 @@
 import type { Row, Tables } from './database.ts';
 
-/** What holds when a statement runs. */
-export interface Moment {
+/** The conditions in which a statement runs. */
+export interface StatementContext {
   readonly now: number;
-  /** Until then some values are refused: an event that has them cannot become a row. */
+  /** Until this is true, some values are refused, so that their events cannot become rows. */
   readonly isMended: boolean;
 }
 
-/** What one SQL statement of the service does, in memory. The statements themselves are tested on Postgres. */
+/** The effect of one SQL statement of the service, in memory. Other tests run the statements on Postgres. */
 export interface Statement {
-  /** The name it is prepared under, or how its text begins. */
+  /** Its prepared name, or the beginning of its text. */
   readonly is: string;
-  /** The row it locks, or waits for. */
+  /** The row that it locks, or waits for. */
   readonly locks?: (values: readonly unknown[]) => string;
-  readonly run: (tables: Tables, values: readonly unknown[], at: Moment) => readonly Row[] | number;
+  readonly run: (tables: Tables, values: readonly unknown[], at: StatementContext) => readonly Row[] | number;
 }
 
 export const strings = (value: unknown): readonly string[] => value as readonly string[];

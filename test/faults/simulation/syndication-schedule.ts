@@ -35,17 +35,17 @@ import type { Random } from '../kit/random.ts';
 import { legalSteps } from '../../support/legal-transitions.ts';
 
 /**
- * One random schedule of toggles, changes, workers and crashes, in this process alone: the code of the worker and of the
- * domain is the real one, all around it is made of arrays. Every call out of it stops at a gate, and which gate opens
- * next is drawn; behind a gate a worker may be gone for ever. Not tried: a worker that has lost its job to
- * another, calls the agent after that one has finished, and is then killed, too, or answered with a task
- * (docs/design/syndication.md). What is drawn follows from the seed alone.
+ * One random schedule of toggles, changes, workers and crashes, in this process alone. The code of the worker and of
+ * the domain is real; everything around it is in memory. Every call out of that code waits at a gate, and a random
+ * choice opens the next gate. A worker may crash at a gate. Not covered: a worker that has lost its job, calls the
+ * agent after its successor has finished, and is then killed or gets a task as answer (docs/design/syndication.md). The
+ * seed determines all choices.
  */
 export interface ScheduleReport {
   readonly steps: number;
   readonly crashes: number;
   readonly calls: number;
-  /** What must never be; empty when all is well. */
+  /** Violated invariants; empty for a correct schedule. */
   readonly wrong: readonly string[];
 }
 
@@ -60,8 +60,8 @@ export type ScheduleDefect =
   | 'one-key-for-a-list';
 
 /**
- * How a schedule goes: toggles of both resources, some of them of what is so already, or of one that is switched on and
- * off in turn, so fast that calls of many generations before may still be under way.
+ * `usual` toggles both resources, also to the state that they have. `flickering` switches one on and off so fast that
+ * calls of earlier generations may still be running.
  */
 export type ScheduleShape = 'usual' | 'flickering';
 
@@ -71,7 +71,7 @@ const AGENT = '00000000-0000-4000-8000-00000000000a';
 const NOW = '2026-01-01T00:00:00.000Z';
 /** The workers' clock. */
 const WORKERS_MS = Date.parse(NOW);
-/** So long ago that an agent that could not be told to drop something is given up after the first tries. */
+/** Long ago, so that a failing withdrawal is abandoned after its first tries. */
 const DAYS_AGO = '2025-12-29T00:00:00.000Z';
 const RESOURCES = ['a', 'b'] as const;
 const RUNS_MAX = 4;
@@ -99,7 +99,7 @@ const advertiserHistory = (): RecordedEvent[] => {
   const ids = { advertiserId: ADVERTISER, customerId: CUSTOMER };
   const command = createAdvertiser({ name: 'A' }, ids, { commandId: AGENT, now: NOW });
   const decision = advertiserAggregate.decide(command, advertiserAggregate.initialState);
-  if (!('events' in decision)) throw new Error('the advertiser was refused');
+  if (!('events' in decision)) throw new Error('the advertiser was rejected');
   return recorded(advertiserStream(CUSTOMER, ADVERTISER), decision.events, advertiserEvents);
 };
 const agentHistory = (): RecordedEvent[] => {
@@ -130,18 +130,21 @@ const kindOf = (versionOf: (resource: string) => number): SyndicatedKind => ({
   },
   inFull: async (_resource, item) => item,
 });
-/** Versions that the agent does not take. */
+/** Versions that the agent rejects. */
 const isRefused = (version: number): boolean => version % 4 === 3;
-/** In the log, of a resource that was changed. */
+/** An event for a changed resource. */
 const CHANGED = 'ResourceChanged';
 
-/** What runs by itself between gates: a request or a run of a job. */
+/** A request or a run of a job, which runs by itself between gates. */
 interface Actor {
   readonly job: string | undefined;
   open: (() => void) | undefined;
   arrived: () => void;
-  /** The agent has taken in what it asked for, and nobody else knows: it is not killed before it has said so. */
-  untold: boolean;
+  /**
+   * The agent has accepted the request as a task, and only this run knows. It is not killed before it has recorded
+   * that.
+   */
+  isUnreported: boolean;
   /** Another run has ended its job meanwhile. */
   overtaken: boolean;
 }
@@ -158,7 +161,7 @@ export const runSchedule = async (
   ]);
   const projected = new Map<string, SyndicationState>();
   let projectedTo = 0;
-  /** The list of work, by record. */
+  /** The work list, keyed by record. */
   const entries = new Map<string, WorkEntry>();
   let asks = 0;
   const actors = new Set<Actor>();
@@ -170,7 +173,7 @@ export const runSchedule = async (
   const versionOf = (resource: string): number => versions.get(resource) ?? 0;
   const kind = kindOf(versionOf);
 
-  // The agent: what it has in which version, and what it has answered to which key.
+  // The agent: its version of each resource, and its answer to each key.
   const has = new Map<string, number>();
   const answers = new Map<string, { readonly request: string; readonly answer: AgentAnswer }>();
   const tasks = new Map<string, { readonly request: JsonObject; answer?: AgentAnswer }>();
@@ -190,7 +193,7 @@ export const runSchedule = async (
     });
     return { outcome: 'completed', data: { event_sources } };
   };
-  const away: AgentAnswer = { outcome: 'retry', message: 'away', afterMs: 0 };
+  const unavailable: AgentAnswer = { outcome: 'retry', message: 'unavailable', afterMs: 0 };
   const finishOne = (): boolean => {
     const open = [...tasks.values()].filter(({ answer }) => answer === undefined);
     if (open.length === 0) return false;
@@ -202,7 +205,7 @@ export const runSchedule = async (
     defect === 'tasks-forgotten'
       ? { outcome: 'completed', data: undefined }
       : (tasks.get(takenIn.taskId)?.answer ?? { outcome: 'submitted', ...takenIn });
-  /** Of a job that has two runs, no call becomes a task: the one whose job has ended could not record it. */
+  /** If a job has two runs, the agent does not answer with a task: a run whose job has ended could not record it. */
   const isAlone = ({ job, overtaken }: Actor): boolean =>
     !overtaken && [...actors].filter((one) => one.job === job).length === 1;
   const askAgent = (
@@ -212,7 +215,7 @@ export const runSchedule = async (
     takenIn: TakenIn | undefined,
   ): AgentAnswer => {
     calls += 1;
-    if (!calm && random.chance(0.15)) return away;
+    if (!calm && random.chance(0.15)) return unavailable;
     if (takenIn !== undefined) return taskOf(takenIn);
     const known = answers.get(key);
     const text = JSON.stringify(request);
@@ -223,7 +226,7 @@ export const runSchedule = async (
     const answer = known?.answer ?? (isTask ? task : take(request));
     if (known === undefined && request['delete_missing'] !== true) takes += 1;
     answers.set(key, { request: text, answer });
-    return !calm && answer.outcome !== 'submitted' && random.chance(0.15) ? away : answer;
+    return !calm && answer.outcome !== 'submitted' && random.chance(0.15) ? unavailable : answer;
   };
 
   const gateOf = (actor: Actor) => (): Promise<void> =>
@@ -232,7 +235,7 @@ export const runSchedule = async (
       actor.arrived();
     });
 
-  /** Of one process: the turns that its commands take are its own. */
+  /** The store of one process, which serializes its own commands. */
   const storeOf = (gate: () => Promise<void>): EventStore =>
     ({
       append: async (
@@ -277,7 +280,7 @@ export const runSchedule = async (
     work: (gate: () => Promise<void>, actor: Actor) => Promise<unknown>,
   ): Promise<void> =>
     new Promise((arrived) => {
-      const actor: Actor = { job, open: undefined, arrived, untold: false, overtaken: false };
+      const actor: Actor = { job, open: undefined, arrived, isUnreported: false, overtaken: false };
       actors.add(actor);
       const over = (): void => {
         actors.delete(actor);
@@ -313,7 +316,7 @@ export const runSchedule = async (
     }
   };
 
-  /** As projections do, on the list already or not. */
+  /** Adds or updates an entry, as projections do. */
   const ask = ({ recordId: key, generation }: SyndicationRecord): void => {
     asks += 1;
     const revision = revisionText(generation);
@@ -340,7 +343,7 @@ export const runSchedule = async (
   const waiting = (): SyndicationRecord[] =>
     [...projected.values()].filter((state) => state.status !== 'NONE').filter(isWaiting);
 
-  /** No job of a revision is made while one of an earlier revision lives. */
+  /** A job for a revision does not start while a job for an earlier revision runs. */
   const isFree = ({ key, revision }: WorkEntry): boolean =>
     defect === 'no-waiting-for-earlier' ||
     ![...actors].some(({ job }) => job?.startsWith(key) === true && job < workJobId({ key, revision }));
@@ -377,7 +380,7 @@ export const runSchedule = async (
     },
   });
 
-  /** A list of what stays has a key of two parts: what it says, and which telling of it this is. */
+  /** In a key for the list of remaining resources, the second part identifies the delivery of the list. */
   const keyOf = (idempotencyKey: string): string => {
     if (defect === 'another-key') return `${idempotencyKey}-${calls}`;
     return defect === 'one-key-for-a-list' ? (idempotencyKey.split('.')[0] ?? '') : idempotencyKey;
@@ -399,7 +402,7 @@ export const runSchedule = async (
           callAgent: async ({ idempotencyKey, request, takenIn }) => {
             await gate();
             const answer = askAgent(actor, keyOf(idempotencyKey), request, takenIn);
-            if (answer.outcome === 'submitted') actor.untold = true;
+            if (answer.outcome === 'submitted') actor.isUnreported = true;
             await gate();
             return answer;
           },
@@ -445,11 +448,15 @@ export const runSchedule = async (
     const dice = random.next();
     if (dice < 0.12) return project(1 + random.below(3));
     if (dice < 0.32 && runs.length < RUNS_MAX) {
-      const told = new Set([...actors].filter(({ untold }) => untold).map(({ job }) => job));
-      const all = [...entries.values()].filter((entry) => isFree(entry) && !told.has(workJobId(entry)));
+      const unreportedJobs = new Set(
+        [...actors].filter(({ isUnreported }) => isUnreported).map(({ job }) => job),
+      );
+      const all = [...entries.values()].filter(
+        (entry) => isFree(entry) && !unreportedJobs.has(workJobId(entry)),
+      );
       if (all.length > 0) return startRun(random.pick(all));
     }
-    const mortal = runs.filter(({ untold, overtaken }) => !untold && !overtaken);
+    const mortal = runs.filter(({ isUnreported, overtaken }) => !isUnreported && !overtaken);
     if (dice < 0.35 && !calm && mortal.length > 0) {
       actors.delete(random.pick(mortal));
       crashes += 1;
@@ -465,7 +472,7 @@ export const runSchedule = async (
   const count = shape === 'usual' ? 2 + random.below(5) : 5 + random.below(6);
   for (let left = count; left > 0; left--) {
     const resource = shape === 'usual' ? random.pick(RESOURCES) : one;
-    // One client a record: two at once would leave open which was the last.
+    // One client for each record: with two at once, the last one would be undetermined.
     const busy = [...actors].filter(({ job }) => job === undefined);
     for (const actor of busy) while (actors.has(actor)) await advance(actor);
     await toggle(resource, shape === 'usual' ? random.chance(0.6) : wanted.get(resource) !== true);
@@ -476,9 +483,9 @@ export const runSchedule = async (
     if (actors.size === 0 && projectedTo === log.length && entries.size === 0) break;
     await step();
   }
-  // Whatever is still under way there was forgotten here.
+  // The agent finishes all remaining tasks, including those that the worker no longer follows.
   while (finishOne());
-  if (entries.size > 0) wrong.push(`still on the list: ${entries.size}`);
+  if (entries.size > 0) wrong.push(`still on the work list: ${entries.size}`);
   if (waiting().length > 0)
     wrong.push(
       `still waiting: ${waiting()
@@ -512,16 +519,16 @@ const wrongOf = (
     state = evolve(state, eventOf(event));
     if (!legalSteps.has(`${before}>${state.status}`)) wrong.push(`${before}>${state.status}`);
   }
-  if (state.status === 'NONE') return ['a toggle is nowhere'];
-  if (isOn(state) !== enabled) wrong.push('not as it was last asked for');
+  if (state.status === 'NONE') return ['a toggle was not executed'];
+  if (isOn(state) !== enabled) wrong.push('not in the last requested state');
   const isAtAgent = at.has !== undefined;
   if (state.status === 'COMPLETED' && at.has !== at.wanted) {
     wrong.push(`COMPLETED, at the agent ${at.has ?? 'nothing'}, not ${at.wanted}`);
   }
   if (state.status === 'FAILED' && olderAt(state.atAgent) !== undefined && !isAtAgent) {
-    wrong.push('FAILED, and what was there is gone');
+    wrong.push('FAILED, but the earlier copy is missing');
   }
   const gaveUp = (state.responseData?.['withdrawal'] as { removed?: boolean } | undefined)?.removed === false;
-  if (state.status === 'DISABLED' && isAtAgent && !gaveUp) wrong.push('DISABLED, at the agent');
+  if (state.status === 'DISABLED' && isAtAgent && !gaveUp) wrong.push('DISABLED, but still at the agent');
   return wrong;
 };

@@ -1,12 +1,12 @@
 /**
- * Every choice of a schedule, one byte each: what goes next, and what befalls it. Behind its end all choices
- * are 0: the oldest step goes next, and nothing befalls it. So a shorter tape, and smaller numbers on it, are a
- * simpler schedule: that is how a failing one is shrunk.
+ * All choices of a schedule, one byte each: the next step and its outcome. ResultContext the end of the tape, all choices are
+ * 0: the oldest step runs next and succeeds. So a shorter tape with smaller numbers is a simpler schedule, which allows
+ * shrinking.
  */
 export interface Tape {
   /** 0 to 255. */
   next(): number;
-  /** 0 to `below - 1`; takes nothing from the tape when there is no choice. */
+  /** 0 to `below - 1`. Reads nothing from the tape if there is only one choice. */
   choose(below: number): number;
 }
 

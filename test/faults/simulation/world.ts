@@ -1,46 +1,46 @@
 import { fateOf } from './fate.ts';
 import type { Tape } from './tape.ts';
 
-/** One life of a node, from its start to its crash. Nothing it began goes on afterwards, nothing is undone. */
+/** One lifetime of a node, from its start to its crash. A crash stops all of its work and undoes none. */
 export interface Process {
   readonly name: string;
   readonly isAlive: boolean;
-  /** Run once, when it crashes. */
+  /** Runs once, at the crash. */
   onCrash(then: () => void): void;
 }
 
-/** One call of a port: done at one moment, at which the process, the network or the store may fail. */
+/** One call of a port. It is executed in one step, in which the process, the network or the store may fail. */
 export interface PortCall<T> {
   readonly process: Process;
   readonly label: string;
-  /** What the store does; it happens at once or not at all. */
+  /** The effect in the store: at once or not at all. */
   readonly run: () => T | Promise<T>;
-  /** Held back as long as this is false, e.g. by a lock. */
+  /** The call waits while this is false, e.g. for a lock. */
   readonly mayRun?: () => boolean;
-  /** Definite: nothing was done. */
+  /** The error of a definite refusal, without an effect. */
   readonly refused: () => Error;
-  /** The reply does not come: done or not. */
+  /** The error of a lost reply, with or without an effect. */
   readonly unknown: () => Error;
-  /** The request may still be under way when its caller has given up. Default: it is not. */
+  /** The request may still take effect after its caller has given up. Default: it does not. */
   readonly mayLandLate?: boolean;
 }
 
 export interface World {
-  /** The store's clock, milliseconds since the epoch. */
+  /** The store's clock, in milliseconds since the epoch. */
   readonly now: number;
   readonly tape: Tape;
-  /** How many were taken. */
+  /** The number of executed steps. */
   readonly steps: number;
   start(name: string): Process;
   crash(process: Process): void;
   call<T>(call: PortCall<T>): Promise<T>;
-  /** Resolves after so many milliseconds of the store's clock, or when `cancelled` resolves. */
+  /** Resolves after `ms` of the store's clock, or when `cancelled` resolves. */
   wait(ms: number, cancelled?: Promise<unknown>): Promise<void>;
-  /** Like `wait`, for something that a process does: it never resolves when the process has crashed. */
+  /** Like `wait`, for a process: never resolves if the process has crashed. */
   pause(process: Process, ms: number): Promise<void>;
-  /** Takes steps until there are none; false when there is no end to them. */
+  /** Executes steps until none remain. False if the schedule does not end. */
   run(): Promise<boolean>;
-  /** What happened, one line a step; kept only when asked for. */
+  /** One line for each step; kept only on request. */
   readonly story: readonly string[];
 }
 
@@ -52,15 +52,15 @@ interface Step {
   readonly take: () => void;
 }
 
-/** Steps of one schedule at most: far more than any takes that ends. */
+/** The maximum of steps in a schedule, far above that of any schedule that ends. */
 const STEPS_MAX = 20_000;
-/** Just before midnight UTC, so that days change in the middle of things. */
+/** Just before midnight UTC, so that the date changes during the schedule. */
 const START_MS = Date.UTC(2026, 0, 1, 23, 59, 58);
 const always = (): boolean => true;
 
 /**
- * Lets everything run that can without a step being taken: promises settle, one after the other, and what waits for
- * the end of a turn of the event loop (`shared/async/coalesce.ts`) has its turn.
+ * Lets all work continue that needs no step: promises settle, and work that waits for the next event-loop iteration
+ * (`shared/async/coalesce.ts`) runs.
  */
 const settle = (): Promise<void> =>
   new Promise((resolve) => {
@@ -68,8 +68,8 @@ const settle = (): Promise<void> =>
   });
 
 /**
- * One process, many virtual nodes: whatever they do goes through steps, and a tape decides which step is next
- * and what befalls it. Nothing else is random, so the same tape makes the same schedule.
+ * One process with many virtual nodes. Each of their actions is a step, and a tape decides the next step and its
+ * outcome. There is no other randomness, so the same tape makes the same schedule.
  */
 export const createWorld = (tape: Tape, keepStory = false): World => {
   let now = START_MS;
@@ -127,14 +127,14 @@ export const createWorld = (tape: Tape, keepStory = false): World => {
             return reject(portCall.unknown());
           case 'stalls before':
             return add(fate.delayMs, () => {
-              tell(`${process.name} ${label}: goes on`);
+              tell(`${process.name} ${label}: continues`);
               void doIt().then(resolve, reject);
             });
           case 'stalls after': {
             const done = doIt();
             done.catch(() => undefined);
             return add(fate.delayMs, () => {
-              tell(`${process.name} ${label}: goes on with the reply`);
+              tell(`${process.name} ${label}: continues with the reply`);
               void done.then(resolve, reject);
             });
           }
@@ -152,7 +152,7 @@ export const createWorld = (tape: Tape, keepStory = false): World => {
       });
     });
 
-  /** The next step, chosen among those that may go now; else time goes on to the next that will. */
+  /** Chooses the next of the executable steps. If there are none, the time advances to the next one. */
   const nextStep = (): Step | undefined => {
     for (;;) {
       const ready = steps.filter((step) => step.wakeAt <= now && step.mayRun());

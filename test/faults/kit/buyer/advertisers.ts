@@ -1,14 +1,14 @@
 import { advertiserStream } from '../../../../domain/advertisers/advertiser.ts';
 import { picked, type Command, type Data, type Reading } from '../command.ts';
 import type { Random } from '../random.ts';
-import { WRONG, type Choice, type Own, type OwnAdvertiser } from './own.ts';
+import { REFUSED_PROBABILITY, type Choice, type ClientState, type OwnAdvertiser } from './client-state.ts';
 
 const path = '/api/v2/buyer/advertisers';
 
 const reading = (data: Data): Reading => ({ url: `${path}/${String(data['id'])}`, shown: data });
 
 export const createAdvertiser = (
-  own: Own,
+  own: ClientState,
   key: string,
   body: { readonly name: string; readonly sandbox?: boolean },
 ): Command => ({
@@ -29,9 +29,14 @@ export const createAdvertiser = (
   lost: () => undefined,
 });
 
-export const commandOnAdvertiser = (own: Own, target: OwnAdvertiser, key: string, random: Random): Choice => {
+export const commandOnAdvertiser = (
+  own: ClientState,
+  target: OwnAdvertiser,
+  key: string,
+  random: Random,
+): Choice => {
   const url = `${path}/${target.id}`;
-  const isWrong = random.chance(WRONG);
+  const isWrong = random.chance(REFUSED_PROBABILITY);
   const base = {
     sent: 'keyed',
     expected: isWrong ? 'refused' : 'ok',

@@ -1,6 +1,6 @@
 import type { Command, Data } from '../command.ts';
 import type { Random } from '../random.ts';
-import type { Choice, Own, Trade } from './own.ts';
+import type { Choice, ClientState, Area } from './client-state.ts';
 import { createAdvertiser, commandOnAdvertiser } from './advertisers.ts';
 import { commandOnCampaign, createCampaign } from './campaigns.ts';
 import { commandOnCreative, createCreative } from './creatives.ts';
@@ -8,30 +8,30 @@ import { commandOnEngine } from './engines.ts';
 import { commandOnSession, startSession } from './sessions.ts';
 import { commandOnAsset, reserveUpload } from './uploads.ts';
 
-/** How often something new is made instead of changing what is there. */
-const NEW = 0.25;
-/** How often a command is one of the client's trade. */
-const OWN_TRADE = 0.75;
-/** What is asked for without a key, now and then. */
-const ONCE = 0.15;
+/** The probability of creating a resource instead of changing one. */
+const CREATE_PROBABILITY = 0.25;
+/** The probability of a command in the client's own area. */
+const OWN_AREA_PROBABILITY = 0.75;
+/** The probability of sending a command once, without a key. */
+const ONCE_PROBABILITY = 0.15;
 /**
- * The next command of a client: what it needs first is made first.
- * @param key unique; things are named by it
+ * Chooses the next command of a client, or a command that creates what it needs first.
+ * @param key unique; also the name of a new resource
  */
-export const nextCommand = (own: Own, key: string, random: Random): Command => {
+export const nextCommand = (own: ClientState, key: string, random: Random): Command => {
   const { home } = own;
   if (home === undefined) return createHome(own, key);
-  const command = commandOf(own, home, tradeNow(own, random), key, random);
-  // What a key is not needed for by itself is always sent again.
-  return command.sent === 'keyed' && command.mayBeLost !== false && random.chance(ONCE)
+  const command = commandOf(own, home, nextArea(own, random), key, random);
+  // Commands that need no key are always repeated.
+  return command.sent === 'keyed' && command.mayBeLost !== false && random.chance(ONCE_PROBABILITY)
     ? { ...command, sent: 'once' }
     : command;
 };
 
-const tradeNow = ({ trades: [first, ...others] }: Own, random: Random): Trade =>
-  others.length === 0 || random.chance(OWN_TRADE) ? first : random.pick(others);
+const nextArea = ({ areas: [first, ...others] }: ClientState, random: Random): Area =>
+  others.length === 0 || random.chance(OWN_AREA_PROBABILITY) ? first : random.pick(others);
 
-const createHome = (own: Own, key: string): Command => {
+const createHome = (own: ClientState, key: string): Command => {
   const command = createAdvertiser(own, key, { name: `Home of ${key}`, sandbox: true });
   return {
     ...command,
@@ -43,14 +43,14 @@ const createHome = (own: Own, key: string): Command => {
 };
 
 const commandOf = (
-  own: Own,
-  home: NonNullable<Own['home']>,
-  trade: Trade,
+  own: ClientState,
+  home: NonNullable<ClientState['home']>,
+  area: Area,
   key: string,
   random: Random,
 ): Choice => {
-  const isNew = random.chance(NEW);
-  switch (trade) {
+  const isNew = random.chance(CREATE_PROBABILITY);
+  switch (area) {
     case 'advertisers':
       return isNew || own.advertisers.length === 0
         ? createAdvertiser(own, key, { name: key })
@@ -69,7 +69,7 @@ const commandOf = (
     case 'sessions': {
       const campaign = random.pick(own.campaigns.filter(({ phase }) => phase !== 'archived'));
       if (campaign === undefined) return createCampaign(own, home, key);
-      if (trade === 'sessions') {
+      if (area === 'sessions') {
         const session = random.pick(own.sessions);
         return isNew || session === undefined
           ? startSession(own, campaign, key)
@@ -81,6 +81,6 @@ const commandOf = (
         : commandOnCreative(own, home, creative, key, random);
     }
     default:
-      return trade satisfies never;
+      return area satisfies never;
   }
 };

@@ -5,17 +5,17 @@ import {
   type CampaignPhase,
 } from '../../../../domain/campaigns/resource.ts';
 import { campaignStream } from '../../../../domain/campaigns/campaign.ts';
-import type { After, Command, Data, Reading } from '../command.ts';
+import type { ResultContext, Command, Data, Reading } from '../command.ts';
 import type { Random } from '../random.ts';
-import { WRONG, type Choice, type Own, type OwnCampaign } from './own.ts';
+import { REFUSED_PROBABILITY, type Choice, type ClientState, type OwnCampaign } from './client-state.ts';
 
 const path = '/api/v2/buyer/campaigns';
 
-const answer = ({ state }: After): unknown => campaignResource(state as Campaign);
+const answer = ({ state }: ResultContext): unknown => campaignResource(state as Campaign);
 
 const reading = (data: Data): Reading => ({ url: `${path}/${String(data['id'])}`, shown: data });
 
-export const createCampaign = (own: Own, home: { readonly id: number }, key: string): Command => ({
+export const createCampaign = (own: ClientState, home: { readonly id: number }, key: string): Command => ({
   kind: `create campaign ${key}`,
   method: 'POST',
   url: path,
@@ -24,7 +24,7 @@ export const createCampaign = (own: Own, home: { readonly id: number }, key: str
   expected: 'ok',
   status: 201,
   event: 'CampaignCreated',
-  besides: { AdvertiserCurrencyLocked: [0, 1] },
+  otherEvents: { AdvertiserCurrencyLocked: [0, 1] },
   stream: ({ id }) => campaignStream(own.customerId, campaignIdOf(id as string) ?? ''),
   answer,
   done: (data) => {
@@ -47,7 +47,12 @@ const steps: readonly Step[] = [
   { action: 'reactivate', from: 'paused', to: 'active', event: 'CampaignReactivated' },
 ];
 
-export const commandOnCampaign = (own: Own, target: OwnCampaign, key: string, random: Random): Choice => {
+export const commandOnCampaign = (
+  own: ClientState,
+  target: OwnCampaign,
+  key: string,
+  random: Random,
+): Choice => {
   const url = `${path}/${target.id}`;
   const isArchived = target.phase === 'archived';
   const changed = (data: Data): Reading => {
@@ -90,7 +95,7 @@ export const commandOnCampaign = (own: Own, target: OwnCampaign, key: string, ra
       event: step.event,
     };
   }
-  const isStale = !isArchived && random.chance(WRONG * 2);
+  const isStale = !isArchived && random.chance(REFUSED_PROBABILITY * 2);
   return {
     ...base,
     kind: `update campaign ${target.id}`,

@@ -3,27 +3,33 @@ import { creativeStream } from '../../../../domain/creatives/creative.ts';
 import { sellerStatuses } from '../../../../domain/creatives/seller-reviews.ts';
 import { builtInSellers } from '../../../../domain/sellers/resource.ts';
 import { derivedId } from '../../../../shared/aggregate/ids.ts';
-import { FOREVER, picked, type After, type Command, type Data, type Reading } from '../command.ts';
+import { FOREVER, picked, type ResultContext, type Command, type Data, type Reading } from '../command.ts';
 import type { Random } from '../random.ts';
-import { WRONG, type Choice, type Own, type OwnCreative, type OwnCampaign } from './own.ts';
+import {
+  REFUSED_PROBABILITY,
+  type Choice,
+  type ClientState,
+  type OwnCreative,
+  type OwnCampaign,
+} from './client-state.ts';
 
 const library = (home: { readonly id: number }): string => `/api/v2/buyer/advertisers/${home.id}/creatives`;
 const inCampaign = ({ id }: OwnCampaign): string => `/api/v2/buyer/campaigns/${id}/creatives`;
 
-const one = ({ state }: After): unknown => creativeResource(state as Creative);
-const streamOf = (own: Own, shownId: string): string =>
+const one = ({ state }: ResultContext): unknown => creativeResource(state as Creative);
+const streamOf = (own: ClientState, shownId: string): string =>
   creativeStream(own.customerId, creativeIdOf(shownId) ?? '');
 
 const claims = { CreativeNameClaimed: [1, FOREVER], CreativeNameReleased: [0, FOREVER] } as const;
 const releases = { CreativeNameReleased: [0, FOREVER] } as const;
 
-/** The joined detail: it has to follow whatever was written last. */
+/** Reads the joined detail, which must show the last write. */
 const reading = (id: string, shown: Data): Reading => ({
   url: `/api/v2/buyer/creatives/${id}/detail`,
   shown,
 });
 
-const remember = (own: Own, data: Data, campaignId: string | undefined, isCopy = false): Reading => {
+const remember = (own: ClientState, data: Data, campaignId: string | undefined, isCopy = false): Reading => {
   const id = data['id'] as string;
   own.creatives.push({
     id,
@@ -39,7 +45,7 @@ const remember = (own: Own, data: Data, campaignId: string | undefined, isCopy =
 
 /** @param campaign undefined: in the library */
 export const createCreative = (
-  own: Own,
+  own: ClientState,
   home: { readonly id: number },
   campaign: OwnCampaign | undefined,
   key: string,
@@ -47,13 +53,13 @@ export const createCreative = (
   kind: `create creative ${key}`,
   method: 'POST',
   url: `${campaign === undefined ? library(home) : inCampaign(campaign)}/create`,
-  // A format that needs nothing: it is ready at once.
+  // A format without requirements: the creative is ready immediately.
   body: { name: key, formatKind: 'custom', message: key },
   sent: 'keyed',
   expected: 'ok',
   status: 201,
   event: 'CreativeCreated',
-  ...(campaign === undefined ? {} : { besides: { CreativeNameClaimed: [1, FOREVER] } }),
+  ...(campaign === undefined ? {} : { otherEvents: { CreativeNameClaimed: [1, FOREVER] } }),
   stream: ({ id }) => streamOf(own, id as string),
   answer: one,
   done: (data) => remember(own, data, campaign?.id),
@@ -61,7 +67,7 @@ export const createCreative = (
 });
 
 export const commandOnCreative = (
-  own: Own,
+  own: ClientState,
   home: { readonly id: number },
   target: OwnCreative,
   key: string,
@@ -87,20 +93,20 @@ export const commandOnCreative = (
     ...(target.promoted ? [] : [() => promote(on)]),
     ...(seller === undefined ? [] : [() => submit(on, seller)]),
     ...(asked === undefined ? [] : [() => approve(on, asked)]),
-    ...(random.chance(WRONG * 4) ? [() => archive(on)] : []),
+    ...(random.chance(REFUSED_PROBABILITY * 4) ? [() => archive(on)] : []),
   ];
   return random.pick(choices.length === 0 ? [() => archive(on)] : choices)();
 };
 
 interface OnCreative {
-  readonly own: Own;
+  readonly own: ClientState;
   readonly home: { readonly id: number };
   readonly target: OwnCreative;
   readonly key: string;
   readonly base: ReturnType<typeof baseOf>;
 }
 
-const baseOf = (own: Own, target: OwnCreative) =>
+const baseOf = (own: ClientState, target: OwnCreative) =>
   ({
     sent: 'keyed',
     expected: target.state === 'archived' ? 'refused' : 'ok',
@@ -110,8 +116,8 @@ const baseOf = (own: Own, target: OwnCreative) =>
     lost: () => void own.creatives.splice(own.creatives.indexOf(target), 1),
   }) satisfies Partial<Command>;
 
-/** What is answered with nothing is one change further, and no more than that is known of it. */
-const oneFurther = (target: OwnCreative): Reading => {
+/** An empty answer means one more revision, with unknown content. */
+const nextRevision = (target: OwnCreative): Reading => {
   target.revision += 1;
   return reading(target.id, picked({ ...target }, 'state', 'revision', 'promoted'));
 };
@@ -134,9 +140,9 @@ const update = (
   url: `${inCampaign(within)}/${target.id}`,
   body: { ...body, expectedRevision: target.revision },
   event: 'CreativeUpdated',
-  besides: body.name === undefined ? {} : claims,
+  otherEvents: body.name === undefined ? {} : claims,
   done: (data) => {
-    // With other content every seller looks again.
+    // With new content, every seller reviews again.
     if (body.message !== undefined) {
       for (const sellerId of target.reviews.keys()) target.reviews.set(sellerId, 'processing');
     }
@@ -152,14 +158,14 @@ const duplicate = ({ own, target, base }: OnCreative, within: OwnCampaign): Choi
   url: `${inCampaign(within)}/${target.id}/duplicate`,
   status: 201,
   event: 'CreativeCreated',
-  besides: { CreativeNameClaimed: [1, FOREVER] },
+  otherEvents: { CreativeNameClaimed: [1, FOREVER] },
   stream: ({ id }) => streamOf(own, id as string),
   done: (data) => remember(own, data, within.id, true),
-  // A copy that may be there or not would have a name that another one then has not.
+  // A copy that may exist or not would reserve a name that another creative may need.
   mayBeLost: false,
 });
 
-/** @param isOnlyThat otherwise one that is nowhere else then is archived */
+/** @param isOnlyThat otherwise a creative without another place is archived */
 const detach = ({ home, target, base }: OnCreative, within: OwnCampaign, isOnlyThat: boolean): Choice => ({
   ...base,
   kind: `detach creative ${target.id}`,
@@ -169,11 +175,11 @@ const detach = ({ home, target, base }: OnCreative, within: OwnCampaign, isOnlyT
     : `${inCampaign(within)}/${target.id}`,
   status: 204,
   event: 'CreativeDetached',
-  besides: releases,
+  otherEvents: releases,
   done: () => {
     target.campaignIds.delete(within.id);
     if (!isOnlyThat && target.campaignIds.size === 0 && !target.promoted) target.state = 'archived';
-    return oneFurther(target);
+    return nextRevision(target);
   },
 });
 
@@ -184,7 +190,7 @@ const attach = ({ home, target, base }: OnCreative, without: OwnCampaign): Choic
   url: `${library(home)}/${target.id}/campaigns`,
   body: { campaignId: without.id },
   event: 'CreativeAttached',
-  besides: claims,
+  otherEvents: claims,
   done: (data) => {
     target.campaignIds.add(without.id);
     return changed(target, data);
@@ -212,14 +218,14 @@ const submit = ({ target, base }: OnCreative, sellerId: number): Choice => ({
   expected: target.state === 'ready' ? 'ok' : 'refused',
   status: 202,
   event: 'CreativeSubmitted',
-  besides: { TaskAccepted: [1, 1] },
+  otherEvents: { TaskAccepted: [1, 1] },
   answer: ({ state, commandId }) => ({
     sellerStatuses: statusesOf(state as Creative, sellerId),
     taskId: derivedId(commandId, 'task'),
   }),
   done: () => {
     target.reviews.set(sellerId, 'processing');
-    return oneFurther(target);
+    return nextRevision(target);
   },
 });
 
@@ -233,7 +239,7 @@ const approve = ({ target, base }: OnCreative, sellerId: number): Choice => ({
   answer: ({ state }) => statusesOf(state as Creative, sellerId)[0],
   done: () => {
     target.reviews.set(sellerId, 'approved');
-    return oneFurther(target);
+    return nextRevision(target);
   },
 });
 
@@ -250,9 +256,9 @@ const archive = ({ home, target, base }: OnCreative): Choice => ({
   url: `${library(home)}/${target.id}`,
   status: 204,
   event: 'CreativeArchived',
-  besides: releases,
+  otherEvents: releases,
   done: () => {
     target.state = 'archived';
-    return oneFurther(target);
+    return nextRevision(target);
   },
 });

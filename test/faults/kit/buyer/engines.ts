@@ -3,11 +3,11 @@ import { engineConnectionStream } from '../../../../domain/engines/engine-connec
 import { slotIdOf } from '../../../../command/engines/load.ts';
 import { picked, type Command, type Data, type Reading } from '../command.ts';
 import type { Random } from '../random.ts';
-import { WRONG, type Choice, type Own } from './own.ts';
+import { REFUSED_PROBABILITY, type Choice, type ClientState } from './client-state.ts';
 
-/** Every write of it is keyed: the account has one connection, so there is no other to go on with. */
+/** Every write has an idempotency key: the account has only one connection, so its state must be known. */
 export const commandOnEngine = (
-  own: Own,
+  own: ClientState,
   home: { readonly id: number; readonly name: string },
   key: string,
   random: Random,
@@ -61,7 +61,7 @@ export const commandOnEngine = (
       },
     };
   }
-  const isWrong = random.chance(WRONG);
+  const isWrong = random.chance(REFUSED_PROBABILITY);
   const unselected = connection.accounts.find((id) => id !== connection.selected);
   if (choice < 0.5 && unselected !== undefined) {
     return {

@@ -9,13 +9,19 @@ import { shownCreativeId } from '../../../../domain/creatives/resource.ts';
 import { derivedId } from '../../../../shared/aggregate/ids.ts';
 import { FOREVER, picked, type Command, type Data, type Reading } from '../command.ts';
 import type { Random } from '../random.ts';
-import { WRONG, type Choice, type Own, type OwnSession, type OwnCampaign } from './own.ts';
+import {
+  REFUSED_PROBABILITY,
+  type Choice,
+  type ClientState,
+  type OwnSession,
+  type OwnCampaign,
+} from './client-state.ts';
 
 const VARIANTS_MAX = 20;
 const STAGES_MAX = 10;
 
 const pathOf = ({ id }: OwnCampaign): string => `/api/v2/buyer/campaigns/${id}/creative-sessions`;
-const streamOf = (own: Own, shownId: string): string =>
+const streamOf = (own: ClientState, shownId: string): string =>
   creativeSessionStream(own.customerId, sessionIdOf(shownId) ?? '');
 
 const reading = (campaign: OwnCampaign, data: Data): Reading => ({
@@ -23,7 +29,7 @@ const reading = (campaign: OwnCampaign, data: Data): Reading => ({
   shown: picked(data, 'id', 'title', 'status', 'revision', 'updatedAt'),
 });
 
-export const startSession = (own: Own, campaign: OwnCampaign, key: string): Command => ({
+export const startSession = (own: ClientState, campaign: OwnCampaign, key: string): Command => ({
   kind: `start session ${key}`,
   method: 'POST',
   url: pathOf(campaign),
@@ -41,7 +47,12 @@ export const startSession = (own: Own, campaign: OwnCampaign, key: string): Comm
   lost: () => undefined,
 });
 
-export const commandOnSession = (own: Own, target: OwnSession, key: string, random: Random): Choice => {
+export const commandOnSession = (
+  own: ClientState,
+  target: OwnSession,
+  key: string,
+  random: Random,
+): Choice => {
   const { campaign, variants } = target;
   const path = `${pathOf(campaign)}/${target.id}`;
   const isOver = campaign.phase === 'archived' || target.isFinal;
@@ -60,7 +71,7 @@ export const commandOnSession = (own: Own, target: OwnSession, key: string, rand
   const [variant] = variants;
   const choice = random.next();
   if (variant !== undefined && choice < 0.3) {
-    const isWrong = isOver || random.chance(WRONG);
+    const isWrong = isOver || random.chance(REFUSED_PROBABILITY);
     return {
       ...base,
       kind: `finalize session ${target.id}`,
@@ -69,7 +80,7 @@ export const commandOnSession = (own: Own, target: OwnSession, key: string, rand
       expected: isWrong ? 'refused' : 'ok',
       event: 'CreativeSessionFinalized',
       causedBy: (commandId) => derivedId(commandId, 'finalize-session'),
-      besides: {
+      otherEvents: {
         CreativeCreated: [1, 1],
         CreativeNameClaimed: [1, FOREVER],
         CreativeNameReleased: [0, FOREVER],

@@ -11,14 +11,15 @@ import { derivedId } from '../../../../shared/aggregate/ids.ts';
 import { png } from '../../../support/sample-media.ts';
 import type { Command } from '../command.ts';
 import type { Random } from '../random.ts';
-import { WRONG, type Choice, type Own, type OwnAsset } from './own.ts';
+import { REFUSED_PROBABILITY, type Choice, type ClientState, type OwnAsset } from './client-state.ts';
 
 const PADDING_MAX = 20_000;
 
-const streamOf = (own: Own, shownId: string): string => assetStream(own.customerId, assetIdOf(shownId) ?? '');
+const streamOf = (own: ClientState, shownId: string): string =>
+  assetStream(own.customerId, assetIdOf(shownId) ?? '');
 
 export const reserveUpload = (
-  own: Own,
+  own: ClientState,
   home: { readonly id: number },
   key: string,
   random: Random,
@@ -39,7 +40,7 @@ export const reserveUpload = (
       return {
         uploadId: shownUploadId(assetId),
         assetId: shownAssetId(assetId),
-        // Signed: that it is right shows when the bytes are sent there.
+        // The address is signed. The upload to it proves that it is correct.
         uploadUrl,
         method: 'PUT',
         headers: { 'Content-Type': 'application/octet-stream' },
@@ -57,7 +58,7 @@ export const reserveUpload = (
 };
 
 export const commandOnAsset = (
-  own: Own,
+  own: ClientState,
   home: { readonly id: number },
   target: OwnAsset,
   random: Random,
@@ -84,14 +85,14 @@ export const commandOnAsset = (
       },
     };
   }
-  // To a place that has its bytes: other ones. There is one winner, and it has won.
+  // Sends other bytes to an upload that has its bytes already. The first bytes stay.
   const isOther = target.status !== 'RESERVED';
   const bytes = isOther ? png(1_001, 1 + random.below(1_000)) : target.bytes;
   const sha256 = createHash('sha256').update(bytes).digest('hex');
   return {
     ...base,
     kind: `upload ${target.id}`,
-    method: random.chance(WRONG * 5) ? 'POST' : 'PUT',
+    method: random.chance(REFUSED_PROBABILITY * 5) ? 'POST' : 'PUT',
     url: target.url,
     body: bytes,
     sent: 'repeatable',

@@ -20,20 +20,26 @@ import { createSecretStore, type SecretStore } from '../../../shared/secrets/sec
 import { objectKeyOf, type ObjectKey, type ObjectStore } from '../../../shared/storage/object-store.ts';
 import { lastOf, type Streams } from './streams.ts';
 
-/** Where what events refer to is kept besides the log. */
-export interface Keeps {
+/** Stores outside the log to which events refer. */
+export interface ReferencedStores {
   readonly secrets: SecretStore;
   readonly objects: ObjectStore;
 }
 
-/** As the service finds them by its configuration. */
-export const keepsOf = async (config: Config, { pool }: Pick<Installation, 'pool'>): Promise<Keeps> => ({
+/** Opens the stores that the service's configuration names. */
+export const referencedStoresOf = async (
+  config: Config,
+  { pool }: Pick<Installation, 'pool'>,
+): Promise<ReferencedStores> => ({
   secrets: createSecretStore(pool, keyRingOf(config)),
   objects: await openObjectStore(undefined, config.DATA_DIR),
 });
 
-/** What is in one place and not in the other that goes with it, though nothing runs any more. */
-export const halfDone = async (streams: Streams, keeps: Keeps): Promise<readonly string[]> => [
+/** Writes that reached only one of two places, although nothing runs any more. */
+export const partialWrites = async (
+  streams: Streams,
+  keeps: ReferencedStores,
+): Promise<readonly string[]> => [
   ...withoutCurrency(streams),
   ...withoutName(streams),
   ...withoutCreative(streams),
@@ -43,7 +49,7 @@ export const halfDone = async (streams: Streams, keeps: Keeps): Promise<readonly
 
 const stateOf = (streams: Streams, stream: string): unknown => streams.get(stream)?.at(-1);
 
-/** Campaigns whose advertiser's currency is another one, or not locked. */
+/** Campaigns whose advertiser has another currency, or has not locked it. */
 const withoutCurrency = (streams: Streams): readonly string[] =>
   (lastOf(streams, CAMPAIGN) as readonly Campaign[]).flatMap(
     ({ customerId, advertiserId, campaignId, currency }) => {
@@ -54,7 +60,7 @@ const withoutCurrency = (streams: Streams): readonly string[] =>
     },
   );
 
-/** Creatives that do not hold their names: of two that hold one, one does not. */
+/** Creatives that do not hold their names, e.g. because two hold the same name. */
 const withoutName = (streams: Streams): readonly string[] =>
   (lastOf(streams, CREATIVE) as readonly Creative[])
     .filter(({ state }) => state !== 'archived')
@@ -69,7 +75,7 @@ const withoutName = (streams: Streams): readonly string[] =>
         .map((campaignId) => `creative ${creativeId} does not hold "${name}" in campaign ${campaignId}`),
     );
 
-/** Finalized sessions whose creative is not made of the variant that they ended in. */
+/** Finalized sessions whose creative was created from another variant. */
 const withoutCreative = (streams: Streams): readonly string[] =>
   (lastOf(streams, CREATIVE_SESSION) as readonly CreativeSession[]).flatMap(
     ({ customerId, sessionId, final }) => {
@@ -79,13 +85,13 @@ const withoutCreative = (streams: Streams): readonly string[] =>
       return madeIn?.sessionId === sessionId && madeIn.variantId === final.variantId
         ? []
         : [
-            `session ${sessionId} is finalized in ${final.variantId}, its creative is of ${madeIn?.variantId}`,
+            `session ${sessionId} is finalized in ${final.variantId}, but its creative has ${madeIn?.variantId}`,
           ];
     },
   );
 
-/** Assets whose bytes are not what was acknowledged. */
-const withoutBytes = async (streams: Streams, { objects }: Keeps): Promise<readonly string[]> => {
+/** Assets whose stored bytes differ from the acknowledged ones. */
+const withoutBytes = async (streams: Streams, { objects }: ReferencedStores): Promise<readonly string[]> => {
   const problems: string[] = [];
   for (const asset of lastOf(streams, ASSET) as readonly Asset[]) {
     if (asset.status !== 'READY' || !('storageKey' in asset)) continue;
@@ -104,8 +110,8 @@ const hashOf = async (objects: ObjectStore, key: ObjectKey): Promise<string | un
   return hash.digest('hex');
 };
 
-/** Live connections whose key is not there, or another one. */
-const withoutKey = async (streams: Streams, { secrets }: Keeps): Promise<readonly string[]> => {
+/** Live connections whose key is missing or different. */
+const withoutKey = async (streams: Streams, { secrets }: ReferencedStores): Promise<readonly string[]> => {
   const problems: string[] = [];
   for (const connection of lastOf(streams, ENGINE_CONNECTION) as readonly EngineConnection[]) {
     const { status, customerId, connectionId, secretId, maskedKey } = connection;

@@ -6,27 +6,27 @@ import { addressOf, startTcpProxy, throughProxy } from './tcp-proxy.ts';
 
 type Settings = Readonly<Record<string, string>> & { readonly DATABASE_URL: string };
 
-/** The stores of an installation, and the ways to them, which fail. */
-export interface HurtStores {
+/** The stores of an installation, behind connections that fail. */
+export interface FaultyStores {
   readonly description: string;
-  /** Straight to the stores. */
+  /** Direct connections to the stores. */
   readonly direct: Settings;
-  /** Over connections that are cut and stalled. */
-  readonly hurt: Settings;
+  /** Connections that are cut and stalled. */
+  readonly faulty: Settings;
   readonly faults: StoreFaults;
-  /** Does one thing to one of them. */
-  hurtOne(random: Random): Promise<void>;
-  /** The stores themselves are well again. */
+  /** Injects one fault into one of the stores. */
+  injectFault(random: Random): Promise<void>;
+  /** Ends the faults inside the stores. */
   calm(): Promise<void>;
   drop(): Promise<void>;
 }
 
-/** How many things were done to each so far. */
+/** Counts of injected faults. */
 export interface StoreFaults {
   /** Connections cut or stalled. */
   readonly postgres: number;
   readonly eventstoredb: number;
-  /** What EventStoreDB itself did wrong: answers that never came, subscriptions that ended. */
+  /** Faults inside EventStoreDB: missing answers, ended subscriptions, stopped nodes. */
   readonly inside: number;
 }
 
@@ -63,18 +63,18 @@ const chooseCommand = (random: Random): Command => {
   return { command: 'drop-subscriptions', how: random.pick(drops) };
 };
 
-/** How long a node that was killed stays away, or one that is frozen stays so. Longer than an election of real nodes. */
+/** How long a node is killed or frozen. Longer than an election of real nodes. */
 const AWAY_MS_MAX = 12_000;
 
-/** Kills, freezes and starts nodes, one at a time: of three, a majority is always there. */
-const createNodeHurter = ({ nodes }: EventStoreNodes) => {
+/** Kills, freezes and starts one node at a time, so that a majority of three always runs. */
+const createNodeFaults = ({ nodes }: EventStoreNodes) => {
   let away: { readonly untilMs: number; readonly back: () => void } | undefined;
   const bringBack = (): void => {
     away?.back();
     away = undefined;
   };
   return {
-    hurt: async (random: Random): Promise<boolean> => {
+    injectFault: async (random: Random): Promise<boolean> => {
       if (away !== undefined) {
         if (performance.now() < away.untilMs) return false;
         bringBack();
@@ -94,20 +94,20 @@ const createNodeHurter = ({ nodes }: EventStoreNodes) => {
   };
 };
 
-/** @param nodeCount as of `createTestStores` */
-export const createHurtStores = async (events: EventsIn, nodeCount = 1): Promise<HurtStores> => {
+/** @param nodeCount as for `createTestStores` */
+export const createFaultyStores = async (events: EventsIn, nodeCount = 1): Promise<FaultyStores> => {
   const stores = await createTestStores(events, nodeCount);
   const { settings, eventStore, nodes } = stores;
   const toPostgres = await startTcpProxy(addressOf(settings.DATABASE_URL));
-  // Nodes of a cluster name each other: a service would go past a proxy.
+  // Cluster nodes name each other's addresses, so a service would bypass a proxy.
   const url = nodes !== undefined && nodeCount > 1 ? undefined : settings['EVENTSTORE_URL'];
   const toEvents = url === undefined ? undefined : await startTcpProxy(addressOf(url));
-  const nodeHurter = nodes && createNodeHurter(nodes);
+  const nodeFaults = nodes && createNodeFaults(nodes);
   let inside = 0;
   return {
     description: describeStores(stores),
     direct: settings,
-    hurt: {
+    faulty: {
       ...settings,
       DATABASE_URL: throughProxy(settings.DATABASE_URL, toPostgres),
       ...(url !== undefined && toEvents && { EVENTSTORE_URL: throughProxy(url, toEvents) }),
@@ -115,15 +115,15 @@ export const createHurtStores = async (events: EventsIn, nodeCount = 1): Promise
     get faults() {
       return { postgres: toPostgres.faults, eventstoredb: toEvents?.faults ?? 0, inside };
     },
-    hurtOne: async (random) => {
+    injectFault: async (random) => {
       const one = settings['EVENTSTORE_URL'] === undefined ? 0 : random.below(3);
-      if (one === 0) return toPostgres.hurt(random);
-      if (one === 1) return toEvents?.hurt(random);
+      if (one === 0) return toPostgres.injectFault(random);
+      if (one === 1) return toEvents?.injectFault(random);
       await eventStore?.command(chooseCommand(random));
-      if (nodeHurter === undefined || (await nodeHurter.hurt(random))) inside += 1;
+      if (nodeFaults === undefined || (await nodeFaults.injectFault(random))) inside += 1;
     },
     calm: async () => {
-      nodeHurter?.calm();
+      nodeFaults?.calm();
       await eventStore?.command({ command: 'clear' });
     },
     drop: async () => {

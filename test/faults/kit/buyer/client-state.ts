@@ -1,9 +1,9 @@
 import type { CampaignPhase } from '../../../../domain/campaigns/resource.ts';
 import type { Command } from '../command.ts';
 
-/** What a client works on. */
-export type Trade = 'advertisers' | 'campaigns' | 'creatives' | 'sessions' | 'engines' | 'uploads';
-export const allTrades: readonly Trade[] = [
+/** The kind of resource that a client works on. */
+export type Area = 'advertisers' | 'campaigns' | 'creatives' | 'sessions' | 'engines' | 'uploads';
+export const allAreas: readonly Area[] = [
   'advertisers',
   'campaigns',
   'creatives',
@@ -12,24 +12,26 @@ export const allTrades: readonly Trade[] = [
   'uploads',
 ];
 
-/** All that a client has made: it alone writes it, so it knows what must come of each command. */
-export interface Own {
+/** Everything that a client has created. Only this client writes it, so it can predict the result of each command. */
+export interface ClientState {
   readonly customerId: number;
-  /** What it does: mostly the first, now and then one of the others. */
-  readonly trades: readonly [Trade, ...Trade[]];
-  /** Of all that has to be below an advertiser; never archived or renamed, a sandbox. */
+  /** Mostly the first area, sometimes one of the others. */
+  readonly areas: readonly [Area, ...Area[]];
+  /** The parent of resources that need an advertiser: a sandbox, never archived or renamed. */
   home?: { readonly id: number; readonly name: string };
   readonly advertisers: OwnAdvertiser[];
   readonly campaigns: OwnCampaign[];
   readonly creatives: OwnCreative[];
   readonly sessions: OwnSession[];
   readonly assets: OwnAsset[];
-  /** Of clients whose trade is engines: nobody else of the account connects this one. */
+  /** For clients in the area of engines: no other client of the account connects this engine. */
   readonly engineId: number;
   connection?: OwnConnection;
 }
 
-export const emptyHands = (identity: Pick<Own, 'customerId' | 'trades' | 'engineId'>): Own => ({
+export const emptyClientState = (
+  identity: Pick<ClientState, 'customerId' | 'areas' | 'engineId'>,
+): ClientState => ({
   ...identity,
   advertisers: [],
   campaigns: [],
@@ -44,38 +46,38 @@ export interface OwnAdvertiser {
 }
 
 export interface OwnCampaign {
-  /** As shown. */
+  /** As the API shows it. */
   readonly id: string;
   phase: CampaignPhase;
   revision: number;
 }
 
 export interface OwnCreative {
-  /** As shown. */
+  /** As the API shows it. */
   readonly id: string;
   state: 'draft' | 'ready' | 'archived';
   promoted: boolean;
   revision: number;
-  /** Under the name of a copy, which a copy in another campaign may have as well. */
+  /** A copy has the name of its original. A copy in another campaign may have the same name. */
   isCopy: boolean;
-  /** As shown. */
+  /** As the API shows it. */
   readonly campaignIds: Set<string>;
-  /** What each seller that it was submitted to says. */
+  /** The review of each seller to which it was submitted. */
   readonly reviews: Map<number, 'processing' | 'approved'>;
 }
 
 export interface OwnSession {
-  /** As shown. */
+  /** As the API shows it. */
   readonly id: string;
   readonly campaign: OwnCampaign;
-  /** As shown, once they were: the first is evaluated by then. */
+  /** As the API shows them, after the first was evaluated. */
   variants: readonly string[];
   stages: number;
   isFinal: boolean;
 }
 
 export interface OwnConnection {
-  /** As shown. */
+  /** As the API shows it. */
   readonly id: string;
   readonly accounts: readonly string[];
   selected?: string;
@@ -83,16 +85,16 @@ export interface OwnConnection {
 }
 
 export interface OwnAsset {
-  /** As shown. */
+  /** As the API shows it. */
   readonly id: string;
-  /** Path and token that the bytes are sent to. */
+  /** The path and token for the bytes. */
   readonly url: string;
   readonly bytes: Buffer;
   status: 'RESERVED' | 'READY' | 'REMOVED';
 }
 
-/** Commands that must be refused. */
-export const WRONG = 0.05;
+/** The probability of a command that must be refused. */
+export const REFUSED_PROBABILITY = 0.05;
 
-/** A command that may not stay unknown says so: others would be decided on what came of it. */
+/** False if the outcome must become known, because later commands depend on it. */
 export type Choice = Command & { readonly mayBeLost?: boolean };
