@@ -103,19 +103,19 @@ const prepared = async (settings: Readonly<Record<string, string>>): Promise<Can
       redis: keys.join('\n'),
     });
   };
-  const whileAway = async (run: () => Promise<void>): Promise<void> => {
+  const withFailingStore = async (run: () => Promise<void>): Promise<void> => {
     isAway = true;
     await run();
     isAway = false;
   };
-  const without = async (table: string, run: () => Promise<void>): Promise<void> => {
+  const withoutTable = async (table: string, run: () => Promise<void>): Promise<void> => {
     await service.pool.query(`alter table ${table} rename to ${table}_away`);
     await run();
     await service.pool.query(`alter table ${table}_away rename to ${table}`);
   };
   const saw = (text: string, shown?: string): void =>
     void answers.push(shown === undefined ? text : text.replace(shown, ''));
-  const run: CanaryRun = { service, mark, saw, look, whileAway, without };
+  const run: CanaryRun = { service, mark, saw, look, withFailingStore, withoutTable };
   const apiWith = (key: string): Api => apiOf(service.baseUrl, { Authorization: `Bearer ${mark(key)}` });
   const use = async (api: Api): Promise<void> => {
     for (const headers of [{}, { 'Idempotency-Key': 'canary-idempotency-key' }]) {
@@ -160,14 +160,14 @@ const prepared = async (settings: Readonly<Record<string, string>>): Promise<Can
     const account = { customerId, apiKey, api };
     await driveUploads(run, account);
     await driveAgents(run, account);
-    await whileAway(async () => {
+    await withFailingStore(async () => {
       await driveEngineKeys(api, mark, answers);
       const lost = { 'Idempotency-Key': 'lost-in-an-outage' };
       saw((await api.post('/api-keys', { name: 'Lost' }, lost)).text);
       saw((await api.delete(`/api-keys/${first.split('_')[1]}`)).text);
     });
-    await without('api_keys', () => use(api));
-    await without('secrets', () => driveEngineKeys(api, mark, answers));
+    await withoutTable('api_keys', () => use(api));
+    await withoutTable('secrets', () => driveEngineKeys(api, mark, answers));
     await service.pool.query('alter table api_keys rename column masked_key to masked_away');
     answers.push((await api.get('/api-keys')).text, (await api.post('/api-keys', { name: 'Broken' })).text);
     await service.pool.query('alter table api_keys rename column masked_away to masked_key');

@@ -3,7 +3,7 @@ import { sleep } from '../../shared/async/backoff.ts';
 import { callLimits } from '../../shared/event-store/eventstoredb/call-limits.ts';
 import { amount } from '../support/amount.ts';
 import {
-  REPEAT_TAKEN_FOR_THE_FIRST,
+  REPEAT_TREATED_AS_FIRST,
   startAppendLoad,
   startCommandLoad,
   type AppendLoad,
@@ -208,7 +208,7 @@ describe('elections under appends', () => {
   it('a planted defect shows: a command that says that its append cannot be a repeat, although it can', async () => {
     const claims = await createTestDatabase();
     try {
-      const load = await startCommandLoad(cluster.url(), 4, claims.url, REPEAT_TAKEN_FOR_THE_FIRST);
+      const load = await startCommandLoad(cluster.url(), 4, claims.url, REPEAT_TREATED_AS_FIRST);
       loads = [load];
       // A worker ends with its first wrong answer.
       await sleep(4_000);

@@ -102,9 +102,9 @@ describe('the first append after another node has become the leader is accepted'
     await alone.close();
     expect(await refused(store)).toBeInstanceOf(Error);
     const { port, log } = alone;
-    const again = await startEventStoreService({ port, log, standing: { role: 'leaderless' } });
+    const again = await startEventStoreService({ port, log, nodeRole: { role: 'leaderless' } });
     expect(await refused(store)).toBeInstanceOf(EventStoreUnavailableError);
-    again.stand({ role: 'leader' });
+    again.setRole({ role: 'leader' });
     expect(await append(store)).toMatchObject({ revision: 0 });
     await again.close();
   });

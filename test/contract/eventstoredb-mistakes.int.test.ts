@@ -128,10 +128,10 @@ describe('a cause that changes', () => {
     const { port, log } = service;
     await service.close();
     await use();
-    service = await startEventStoreService({ port, log, standing: { role: 'leaderless' } });
+    service = await startEventStoreService({ port, log, nodeRole: { role: 'leaderless' } });
     await until(() => lines.length === 2);
     await sleep(1_000);
-    service.stand({ role: 'leader' });
+    service.setRole({ role: 'leader' });
     await store.append(newStream(), sampleEvents(1), 'no-stream');
     expect(lines.map(({ msg }) => msg)).toEqual([
       expect.stringContaining('cannot be reached (ECONNREFUSED)'),

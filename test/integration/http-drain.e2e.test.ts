@@ -7,7 +7,7 @@ import { sleep } from '../../shared/async/backoff.ts';
 import type { ReadinessPart } from '../../shared/async/readiness.ts';
 import { testProgram } from '../support/bundles.ts';
 import { parseAnswers, rawExchange } from '../support/raw-http.ts';
-import type { Returned } from '../support/returning-clients-process.ts';
+import type { ClientReport } from '../support/returning-clients-process.ts';
 import { startToyService, type ToyService } from '../support/toy-service.ts';
 
 interface Tally {
@@ -66,7 +66,7 @@ const watchAccepted = () => {
   return { ports, end: () => unsubscribe('net.server.socket', note) };
 };
 
-interface Round extends Returned {
+interface Round extends ClientReport {
   /** Connections that the server had accepted and that ended without their answer. */
   readonly acceptedLost: number;
   /** Connections that the server never saw: they were in the kernel's queue when the listener closed. */
@@ -87,7 +87,7 @@ const returningRound = async (path: string, drainDelayMs: number): Promise<Round
   const told = once(clients, 'message');
   while (accepted.ports.size < CLIENTS || seen.length < 2 * CLIENTS) await sleep(5);
   await server.drain();
-  const [returned] = (await told) as [Returned];
+  const [returned] = (await told) as [ClientReport];
   accepted.end();
   const acceptedLost = returned.lost.filter((lost) => accepted.ports.has(lost)).length;
   return { ...returned, acceptedLost, queuedLost: returned.lost.length - acceptedLost };

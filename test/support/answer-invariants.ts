@@ -3,21 +3,21 @@ import { securityHeaders } from '../../shared/http/security-headers.ts';
 import { limitOf, type Pagination, type Route } from '../../shared/http/route.ts';
 
 export interface InvariantCheck {
-  /** Given to `startService`, beside the check against the declarations. */
+  /** An option of `startService`, in addition to the check against the declarations. */
   readonly onAnswer: (route: Route, status: number, text: string, headers: OutgoingHttpHeaders) => void;
-  /** No answer may ever hold this text. */
+  /** No answer may ever contain this text. */
   neverShow(secret: string): void;
   readonly problems: string[];
 }
 
 type Json = Record<string, unknown>;
 
-/** The one list that has its total beside its items, too. */
-interface Paged {
+/** The one list with a total next to its items. */
+interface AuditPage {
   readonly logs: readonly unknown[];
 }
 
-/** Rules that no schema says: they hold for every answer, whatever was asked. */
+/** Rules for all answers that no schema expresses. */
 export const createInvariantCheck = (): InvariantCheck => {
   const problems: string[] = [];
   const secrets: string[] = [];
@@ -34,14 +34,14 @@ export const createInvariantCheck = (): InvariantCheck => {
       const body = JSON.parse(text) as Json;
       checkTimes(body, complain);
       if (route.responses[status]?.paginated === true) {
-        const { data, meta } = body as { data: unknown[] | Paged; meta: { pagination: Pagination } };
+        const { data, meta } = body as { data: unknown[] | AuditPage; meta: { pagination: Pagination } };
         checkPage((Array.isArray(data) ? data : data.logs).length, meta.pagination, complain);
       }
     },
   };
 };
 
-/** A page holds all there is in its place: total and items are of one moment. */
+/** A page is as long as its total allows: total and items have the same time. */
 const checkPage = (
   length: number,
   { skip, take, total, hasMore }: Pagination,
@@ -53,8 +53,8 @@ const checkPage = (
 };
 
 /**
- * Every counted answer says where its window stands, no other does. When the credential could not be looked up
- * (503) nobody is counted.
+ * Every counted answer shows the state of its rate limit window, and no other answer shows it. A request whose credential
+ * could not be verified (503) is not counted.
  */
 const checkHeaders = (
   route: Route,
@@ -64,16 +64,18 @@ const checkHeaders = (
   complain: (what: string) => void,
 ): void => {
   for (const [name, value] of securityHeaders(false)) {
-    // An answer may forbid more, behind what all forbid.
+    // An answer may add stricter directives to the common ones.
     if (!String(headers[name.toLowerCase()]).startsWith(value)) complain(`no ${name}`);
   }
   const given = ['limit', 'remaining', 'reset'].map((name) => headers[`ratelimit-${name}`]);
   const isCounted = given.every((value) => value !== undefined);
-  if (!isCounted && given.some((value) => value !== undefined)) complain('a part of the rate limit headers');
-  if (isCounted !== (limitOf(route) !== 'none') && status !== 503) complain('rate limit headers, or none');
+  if (!isCounted && given.some((value) => value !== undefined)) complain('incomplete rate limit headers');
+  if (isCounted !== (limitOf(route) !== 'none') && status !== 503)
+    complain('rate limit headers missing or unexpected');
   if (!isCounted) return;
   const [limit = 0, remaining = 0, reset = 0] = given.map(Number);
-  if (!given.every((value) => /^\d+$/.test(String(value)))) complain('a rate limit header that is no number');
+  if (!given.every((value) => /^\d+$/.test(String(value))))
+    complain('a rate limit header that is not a number');
   if (remaining >= limit || reset < 1) complain('a wrong RateLimit-Remaining or RateLimit-Reset');
   if (status !== 429) return;
   if (text.includes('"reason":"open_uploads"')) {

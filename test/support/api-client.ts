@@ -2,7 +2,7 @@ import { sleep } from '../../shared/async/backoff.ts';
 import type { ErrorBody } from '../../shared/http/errors.ts';
 import type { Pagination } from '../../shared/http/route.ts';
 
-/** An answer of the API: its envelope, read, and its text, where every byte counts. */
+/** An answer of the API: its parsed envelope, and its text for byte comparisons. */
 export interface ApiAnswer<Data> {
   readonly status: number;
   readonly headers: Headers;
@@ -16,23 +16,23 @@ export interface ApiEnvelope<Data> {
   readonly meta: { readonly pagination: Pagination };
 }
 
-type Headed = Readonly<Record<string, string>>;
+type RequestHeaders = Readonly<Record<string, string>>;
 
-/** Sends requests to paths below `/api/v2/buyer`. A body that is text goes as it is, any other as JSON. */
+/** Sends requests to paths below `/api/v2/buyer`. A text body is sent unchanged, any other as JSON. */
 export interface Api {
-  get<Data = unknown>(path: string, headers?: Headed): Promise<ApiAnswer<Data>>;
-  post<Data = unknown>(path: string, body?: unknown, headers?: Headed): Promise<ApiAnswer<Data>>;
-  put<Data = unknown>(path: string, body?: unknown, headers?: Headed): Promise<ApiAnswer<Data>>;
-  delete<Data = unknown>(path: string, headers?: Headed): Promise<ApiAnswer<Data>>;
+  get<Data = unknown>(path: string, headers?: RequestHeaders): Promise<ApiAnswer<Data>>;
+  post<Data = unknown>(path: string, body?: unknown, headers?: RequestHeaders): Promise<ApiAnswer<Data>>;
+  put<Data = unknown>(path: string, body?: unknown, headers?: RequestHeaders): Promise<ApiAnswer<Data>>;
+  delete<Data = unknown>(path: string, headers?: RequestHeaders): Promise<ApiAnswer<Data>>;
 }
 
-/** @param credential the headers that say who calls */
-export const apiOf = (baseUrl: string, credential: Headed = {}): Api => {
+/** @param credential the headers that authenticate the caller */
+export const apiOf = (baseUrl: string, credential: RequestHeaders = {}): Api => {
   const send = async <Data>(
     method: string,
     path: string,
     body?: unknown,
-    headers: Headed = {},
+    headers: RequestHeaders = {},
   ): Promise<ApiAnswer<Data>> => {
     const answer = await fetch(`${baseUrl}/api/v2/buyer${path}`, {
       method,
@@ -59,8 +59,8 @@ const REPEATS_MAX = 300;
 const REPEAT_EVERY_MS = 100;
 
 /**
- * What a client does about an unknown outcome: the same request again, with the same idempotency key, until it is
- * told. On a machine that is busy elsewhere any request may need that.
+ * Repeats the request with the same idempotency key until the outcome is known, as clients must. On a busy machine, any
+ * request may need it.
  */
 export const untilTold = async <Data>(
   send: () => Promise<ApiAnswer<Data>>,

@@ -2,14 +2,14 @@ import { isDeepStrictEqual } from 'node:util';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** What the client sends may become wider only; what it is sent may become narrower only. */
+/** A type that a client sends may only become wider. A type that it receives may only become narrower. */
 type Direction = 'sent' | 'received';
 
 const methods = ['get', 'put', 'post', 'delete', 'patch'];
 
 /**
- * What a client of an earlier OpenAPI 3.1 document can no longer rely on, one text each. A new value in an enumeration of
- * an answer does not count: clients must expect values that they do not know.
+ * Incompatible changes for clients of an earlier OpenAPI 3.1 document, one text each. A new enumeration value in an
+ * answer does not count: clients must accept unknown values.
  */
 export const breakingChanges = (before: Json, after: Json): readonly string[] => {
   const compare = compareSchemas(before, after);
@@ -97,7 +97,7 @@ const resolve = (document: Json, schema: unknown): Json => {
 };
 
 const compareSchemas = (before: Json, after: Json): Compare => {
-  // A schema may contain itself: while a pair is being compared, it counts as equal.
+  // A schema may contain itself: during its comparison, a pair counts as equal.
   const known = new Map<string, readonly string[]>();
   const compare: Compare = (where, earlierSchema, nowSchema, direction) => {
     const pair = JSON.stringify([earlierSchema, nowSchema, direction]);
@@ -123,7 +123,7 @@ const isUnion = (schema: Json): boolean => 'anyOf' in schema || 'oneOf' in schem
 const branchesOf = (schema: Json): readonly Json[] =>
   isUnion(schema) ? listOf(schema['anyOf'] ?? schema['oneOf']) : [schema];
 
-/** Each branch of the narrower side must fit one of the wider side. */
+/** Each branch of the narrower side must match one of the wider side. */
 const unionChanges = (
   compare: Compare,
   where: string,
@@ -168,7 +168,7 @@ const valueChanges = (where: string, before: Json, after: Json, direction: Direc
 const least = ['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties'];
 const most = ['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties'];
 
-/** Bounds of what is received are not compared: a client need not check them. */
+/** Bounds of received values are not compared: a client need not check them. */
 const boundChanges = (where: string, before: Json, after: Json, direction: Direction): readonly string[] => {
   if (direction === 'received') return [];
   const tighter = [

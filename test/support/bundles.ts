@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { packageDirectory } from '../../app/version.ts';
 
-/** A program as it is shipped, e.g. `main.js`. */
+/** The path of a shipped program, e.g. `main.js`. */
 export const shippedProgram = (file: string): string => join(packageDirectory, 'dist', 'bundle', file);
 
-/** A program of the tests, e.g. `faults/mutant-main.js`. */
+/** The path of a test program, e.g. `faults/mutant-main.js`. */
 export const testProgram = (file: string): string => join(packageDirectory, 'dist', 'test-bundle', file);

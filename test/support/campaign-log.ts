@@ -18,12 +18,12 @@ import { noSnapshots } from './two-processes.ts';
 
 export const [CUSTOMER, ADVERTISER] = [7, 5];
 
-/** A log in memory with one advertiser, and a clock that the test moves. */
+/** A log in memory with one advertiser, and a clock that the test sets. */
 export interface CampaignLog {
   readonly store: EventStore;
   /** Milliseconds since the epoch. */
   nowMs: number;
-  /** What commands are given, with the log as another process sees it. */
+  /** The dependencies of commands. `store` may be the log as another process uses it. */
   writes(store?: EventStore): CreativeWrites;
   onAdvertiser(command: AdvertiserCommand, store?: EventStore): ReturnType<typeof runOnAdvertiser>;
   newCampaign(name?: string): Promise<Campaign>;
@@ -37,7 +37,7 @@ const runOnAdvertiser = (store: EventStore, command: AdvertiserCommand) =>
     context: { commandId: randomUUID(), customerId: CUSTOMER, actor: 'test', requestId: 'r' },
   });
 
-/** @param assetIds ids of the assets in the advertiser's library, as they are shown */
+/** @param assetIds ids, as the API shows them, of assets in the advertiser's library */
 export const openCampaignLog = async (assetIds: readonly string[] = []): Promise<CampaignLog> => {
   const store = createMemoryEventStore();
   const log: CampaignLog = {

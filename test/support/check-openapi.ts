@@ -4,7 +4,7 @@ const methods = new Set(['get', 'post', 'put', 'delete', 'patch', 'head', 'optio
 const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** What is wrong with an OpenAPI 3.1 document: references, operation ids, path parameters, required members. */
+/** Problems in an OpenAPI 3.1 document: references, operation ids, path parameters, required members. */
 export const checkOpenApi = (document: unknown): readonly string[] => {
   if (!isObject(document)) return ['no object'];
   const problems: string[] = [];

@@ -1,8 +1,8 @@
 import { fingerprintsOf } from '../../domain/conversions/fingerprint.ts';
 
 /**
- * Event ids whose fingerprints differ in their last two words only, made by running the hash backwards: MurmurHash3
- * keeps nothing from who knows the source and the event type.
+ * Event ids whose fingerprints differ only in their last two words. They come from the reversed hash: MurmurHash3 is
+ * invertible for a known source and event type.
  */
 export const idsMeeting = (sourceId: string, eventType: string, count: number): string[] => {
   const seed = seedOf(sourceId, eventType);
@@ -38,7 +38,7 @@ const sumsBack = (h: Int32Array): void => {
   h[0] = (h[0] as number) - (h[1] as number) - (h[2] as number) - (h[3] as number);
 };
 
-/** The eight code units whose hash this is. */
+/** The eight code units with this hash. */
 const textOf = (hash: Uint32Array, seed: Uint32Array): string => {
   const h = beforeEnd(hash, 8);
   const before = Int32Array.from(seed);
@@ -65,7 +65,7 @@ const seedOf = (sourceId: string, eventType: string): Uint32Array => {
   return Uint32Array.from(beforeEnd(ofNothing, 0));
 };
 
-/** What the words were before they were mixed for the last time. */
+/** The words before the final mixing. */
 const beforeEnd = (hash: Uint32Array, length: number): Int32Array => {
   const h = Int32Array.from(hash);
   sumsBack(h);

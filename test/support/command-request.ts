@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { RequestContext } from '../../shared/http/route.ts';
 
-/** A write as its handler sees it. @param commandId the same when it is sent again */
+/** A write as its handler receives it. @param commandId the same for a repeat */
 export const commandRequest = (
   customerId: number,
   commandId = randomUUID(),

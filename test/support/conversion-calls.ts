@@ -8,7 +8,7 @@ import type { ConversionsLogged } from '../../domain/conversions/conversion-even
 import { conversionStream } from '../../domain/conversions/conversion-events.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 
-/** A source, its calls and what its stream holds, for tests of the ledger. */
+/** A source, its calls and the events in its stream, for tests of the ledger. */
 
 export const NOW_MS = Date.parse('2026-03-01T12:00:00.000Z');
 export const clock = { now: () => NOW_MS };
@@ -56,7 +56,7 @@ export const ledgerOn = (store: EventStore, options: Partial<SourceLedgerOptions
     ...options,
   });
 
-/** What the source's stream holds, event by event. */
+/** The events in the source's stream. */
 export const loggedIn = async (store: Pick<EventStore, 'readStream'>, stream = STREAM) => {
   const logged: (ConversionsLogged & { readonly commandId: string })[] = [];
   for await (const { data, metadata } of store.readStream(stream)) {

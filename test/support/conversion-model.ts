@@ -1,6 +1,6 @@
 import { readRfc3339 } from '../../domain/rfc3339.ts';
 
-/** What endpoint 14 answers, said in thirty lines: everything known is in one set, one call comes after the other. */
+/** A simple model of endpoint 14's answers: one set of known events, sequential calls. */
 export interface ModelAnswer {
   readonly accepted: number;
   readonly duplicates: number;

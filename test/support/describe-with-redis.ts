@@ -20,12 +20,12 @@ const answers = async (): Promise<boolean> => {
 };
 
 /**
- * `describe` where a Redis answers. Elsewhere the tests are left out and say so; under CI that is a failure.
+ * `describe` if Redis answers. Otherwise it skips the tests and prints a note.
  * @throws Error under `CI=true` without a Redis
  */
 export const describeWithRedis = async (): Promise<typeof describe | typeof describe.skip> => {
   if (await answers()) return describe;
   if (process.env['CI'] === 'true') throw new Error(`no Redis at ${testRedisUrl}: set REDIS_URL`);
-  process.stderr.write(`no Redis at ${testRedisUrl}: its tests are left out\n`);
+  process.stderr.write(`no Redis at ${testRedisUrl}: its tests are skipped\n`);
   return describe.skip;
 };

@@ -4,9 +4,9 @@ import { testProgram } from './bundles.ts';
 
 export interface PostgresUser {
   readonly pid: number;
-  /** Resolves when it has joined or started Postgres. */
+  /** Resolves when the process has joined or started Postgres. */
   readonly url: Promise<string>;
-  /** Lets it end as it should. */
+  /** Ends it gracefully. */
   stop(): Promise<void>;
   /** `kill -9` */
   kill(): Promise<void>;
@@ -22,9 +22,11 @@ export const startPostgresUser = (dataDir: string): PostgresUser => {
   );
   const url = Promise.race([
     firstLine,
-    ended.then(([status]) => Promise.reject(new Error(`it ended before it had Postgres: ${String(status)}`))),
+    ended.then(([status]) =>
+      Promise.reject(new Error(`the process ended before Postgres was ready: ${String(status)}`)),
+    ),
   ]);
-  // Those who kill it at once do not ask.
+  // Ignored for callers that kill the process without using the URL.
   url.catch(() => undefined);
   return {
     pid: child.pid ?? 0,

@@ -2,12 +2,12 @@ import { AppendOutcomeUnknownError, type EventStore } from '../../shared/event-s
 
 type Failure = 'before' | 'after';
 
-/** An event store whose appends all fail from the nth on, as when everything ends there. */
+/** An event store whose appends fail from the nth on, as after a crash. */
 export interface FailingAppends {
   readonly wrap: (store: EventStore) => EventStore;
-  /** @param how whether the nth itself is done, or not even that */
+  /** @param how whether the nth append is written */
   failFrom(n: number, how: Failure): void;
-  /** Resolves when none is under way any more: a request may be answered while another of its appends is not. */
+  /** Resolves when no append is running: a request may be answered while another of its appends still runs. */
   heal(): Promise<void>;
   /** Appends since `failFrom` or `heal`. */
   readonly appends: number;
@@ -43,7 +43,7 @@ export const createFailingAppends = (): FailingAppends => {
   };
 };
 
-/** Every append as the last, done or not. */
+/** Each append as the first failing one, written or not. */
 export const everyAppendOf = (count: number): readonly (readonly [number, Failure])[] =>
   Array.from({ length: count }, (_, n) => n + 1).flatMap((n) =>
     (['before', 'after'] as const).map((how) => [n, how] as const),

@@ -9,7 +9,7 @@ interface Decider<State, Command, Event, Refusal> {
   ) => { readonly events: readonly Event[] } | { readonly refused: Refusal };
 }
 
-/** The one grammar of decider tests: given these events, when this command, then these events or that refusal. */
+/** The grammar of decider tests: given events, when a command, then events or a refusal. */
 export const specificationOf = <State, Command, Event, Refusal>(
   decider: Decider<State, Command, Event, Refusal>,
 ) => ({

@@ -2,7 +2,7 @@ import { running } from './test-run.ts';
 import { createTemplate } from './test-database.ts';
 import { startTestPostgres } from './test-postgres.ts';
 
-/** Before all tests: the Postgres of `DATABASE_URL`, or else one of this run's own, from the package. */
+/** Before all tests: uses the Postgres of `DATABASE_URL`, or starts an embedded one. */
 export default async (): Promise<void> => {
   const given = process.env['DATABASE_URL'] ?? '';
   if (given !== '') {

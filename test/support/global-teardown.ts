@@ -1,7 +1,7 @@
 import { dropTemplate } from './test-database.ts';
 import { running } from './test-run.ts';
 
-/** After all tests: the template goes; the run's own Postgres is stopped and its data removed. */
+/** After all tests: drops the template database, and stops the embedded Postgres and removes its data. */
 export default async (): Promise<void> => {
   await dropTemplate();
   await running.postgres?.stop();

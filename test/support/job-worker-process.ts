@@ -1,7 +1,6 @@
 /**
- * A worker in a process of its own, for tests to kill:
- * `node job-worker-process.js DATABASE_URL REDIS_URL_OR_EMPTY KEY_PREFIX QUEUE HOLD_MS`. Tells its
- * parent of every run that it begins or ends.
+ * A worker in a separate process, for tests to kill: `node job-worker-process.js DATABASE_URL REDIS_URL_OR_EMPTY
+ * KEY_PREFIX QUEUE HOLD_MS`. Reports the start and the end of each run to its parent.
  */
 import { Registry } from 'prom-client';
 import { sleep } from '../../shared/async/backoff.ts';

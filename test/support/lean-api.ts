@@ -2,9 +2,9 @@ import { Agent, request } from 'node:http';
 import type { Api, ApiAnswer, ApiEnvelope } from './api-client.ts';
 
 /**
- * `apiOf` for many requests a second: a third of its processor time, so that a load is not what bounds what is measured.
- * Bodies of answers are read as JSON only when they are looked at.
- * @param credential the headers that say who calls
+ * Like `apiOf`, with a third of the processor time, so that the load does not bound the measurement. Bodies are parsed
+ * only when they are used.
+ * @param credential the headers that authenticate the caller
  */
 export const leanApiOf = (
   baseUrl: string,

@@ -1,4 +1,4 @@
-/** Every change of a syndication record's status that may be, as `FROM>TO` (specification, Syndication record). */
+/** Every permitted change of a syndication record's status, as `FROM>TO` (specification, Syndication record). */
 export const legalChanges: ReadonlySet<string> = new Set([
   'NONE>PENDING',
   'NONE>DISABLED',
@@ -9,16 +9,16 @@ export const legalChanges: ReadonlySet<string> = new Set([
   ...['PENDING', 'SYNCING', 'COMPLETED', 'FAILED'].map((status) => `${status}>DISABLED`),
   'DISABLED>PENDING',
   'FAILED>PENDING',
-  // It was changed.
+  // The resource has changed.
   'COMPLETED>PENDING',
 ]);
 
-/** The same from event to event: some say more of what stays as it is. */
+/** Permitted changes from event to event: some events add details to an unchanged status. */
 export const legalSteps: ReadonlySet<string> = new Set([
   ...legalChanges,
-  // The agent was told to drop it.
+  // The agent was asked to delete its copy.
   'DISABLED>DISABLED',
-  // The agent has taken it in; or what an earlier generation had asked for, which the answer told too late.
+  // The agent has accepted a task, or a late answer concerns an earlier generation.
   'SYNCING>SYNCING',
   'PENDING>PENDING',
 ]);

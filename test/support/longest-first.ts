@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs';
 
 /**
- * The suites that take longest, the longest first: begun last, one of them would run alone at the end of a run. Where
- * nothing was run before, nobody else knows: a suite's size says little of how long it takes.
+ * The slowest suites, slowest first: a slow suite that starts last would run alone at the end. The list is fixed
+ * because a new checkout has no earlier run, and a suite's size does not predict its time.
  */
 const LONGEST = [
   'faults/conversions.fault',
@@ -36,7 +36,7 @@ const LONGEST = [
 ];
 
 interface Suite {
-  /** Of its bundle. */
+  /** The path of its bundle. */
   readonly path: string;
 }
 
@@ -45,7 +45,7 @@ const placeOf = ({ path }: Suite): number => {
   return place < 0 ? LONGEST.length : place;
 };
 
-/** The order of the suites of a run, as Jest's `testSequencer`. Begun in it by whichever worker is free. */
+/** The order of suites in a run, as Jest's `testSequencer`. Free workers take them in this order. */
 export default class LongestFirst {
   sort<Some extends Suite>(suites: readonly Some[]): readonly Some[] {
     const bytes = new Map(suites.map(({ path }) => [path, statSync(path).size]));
@@ -54,7 +54,7 @@ export default class LongestFirst {
     );
   }
 
-  /** Nothing is remembered from run to run: each begins alike. */
+  /** Stores nothing: each run starts with the same order. */
   cacheResults(): void {
     return;
   }

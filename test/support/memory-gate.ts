@@ -10,7 +10,7 @@ export interface MemoryGateOptions {
   readonly trustedProxies?: TrustedProxies;
 }
 
-/** A gate that counts in this process alone. */
+/** A gate with counters in this process only. */
 export const createMemoryGate = (
   authenticate: Authenticate,
   { limits = generous, trustedProxies = { hops: 0 } }: MemoryGateOptions = {},

@@ -3,6 +3,6 @@ import type { Config } from '../../app/config.ts';
 import { createLog } from '../../app/log.ts';
 import { operatorStoreTimeouts } from '../../app/store-timeouts.ts';
 
-/** An installation as a test itself uses it: with all the time that a busy machine may need. */
+/** An installation for the test itself, with timeouts long enough for a busy machine. */
 export const openPatiently = (config: Config, applicationName: string): Promise<Installation> =>
   openInstallation(config, applicationName, createLog('silent'), operatorStoreTimeouts);

@@ -4,18 +4,18 @@ import { Redis } from 'ioredis';
 import { freePort } from './free-port.ts';
 import { until } from './toy-projection.ts';
 
-/** A Redis that nobody else uses, for tests to break. */
+/** A dedicated Redis, for tests to break. */
 export interface OwnRedis {
   readonly url: string;
-  /** Empties it, as if it had lost everything. */
+  /** Deletes all data. */
   flush(): Promise<void>;
-  /** It stops answering, its connections stay; until `resume`. */
+  /** Stops answering, without closing connections, until `resume`. */
   stall(): void;
   resume(): void;
   stop(): Promise<void>;
 }
 
-/** Starts `redis-server` on a free port, without a disk. @throws Error where there is no such program */
+/** Starts `redis-server` on a free port, without persistence. @throws Error if the program is not installed */
 export const startOwnRedis = async (): Promise<OwnRedis> => {
   const port = await freePort();
   const child = spawn('redis-server', ['--port', String(port), '--save', '', '--appendonly', 'no'], {

@@ -1,4 +1,4 @@
-/** A step of a plan, as `explain (analyze, format json)` tells it. */
+/** A node in the output of `explain (analyze, format json)`. */
 export interface PlanNode {
   readonly 'Node Type': string;
   readonly 'Relation Name'?: string;
@@ -8,6 +8,6 @@ export interface PlanNode {
   readonly Plans?: readonly PlanNode[];
 }
 
-/** A plan's steps, each before those that it takes its rows from. */
+/** The nodes of a plan, each before its children. */
 export const nodesOf = (node: PlanNode | undefined): readonly PlanNode[] =>
   node === undefined ? [] : [node, ...(node.Plans ?? []).flatMap(nodesOf)];

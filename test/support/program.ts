@@ -31,24 +31,24 @@ const collecting = (): { readonly stream: Writable; readonly text: () => string 
   return { stream, text: () => text };
 };
 
-/** Runs an operator's command in this process, which is faster than starting a process. */
+/** Runs an operator's command in this process, which is faster than a new process. */
 export const exchange = async (args: readonly string[], environment: Environment): Promise<ProcessResult> => {
-  // Which may end the process.
+  // A failpoint may end the process.
   if (environment['EXCHANGE_FAILPOINTS'] !== undefined) return exchangeApart(args, environment);
   const [stdout, stderr] = [collecting(), collecting()];
   const status = await runCommand(args, { environment, stdout: stdout.stream, stderr: stderr.stream });
   return { status, stdout: stdout.text(), stderr: stderr.text() };
 };
 
-/** What a command prints: for programs, and for people. */
+/** The output of a command: for programs, and for people. */
 export interface PrintedValue {
   readonly value: object;
   readonly text: string | undefined;
 }
 
 /**
- * Runs an operator's command on stores that are open already.
- * @throws what is wrong with its arguments, or what the command throws
+ * Runs an operator's command on open stores.
+ * @throws Error for wrong arguments, or from the command
  */
 export const operate = async (
   words: readonly string[],
@@ -56,7 +56,7 @@ export const operate = async (
 ): Promise<readonly PrintedValue[]> => {
   const printed: PrintedValue[] = [];
   const unused = (): never => {
-    throw new Error('these commands have no use for it');
+    throw new Error('these commands do not use it');
   };
   const tools: Tools = {
     config: unused,
@@ -90,9 +90,9 @@ interface Outputs {
 }
 
 export interface Program {
-  /** Everything it has printed so far, on both streams. */
+  /** All output so far, of both streams. */
   output(): string;
-  /** Resolves when the output matches; rejects when the program ends before. */
+  /** Resolves when the output matches. Rejects if the program ends first. */
   until(pattern: RegExp): Promise<RegExpExecArray>;
   end(signal: NodeJS.Signals): Promise<number | null>;
   readonly ended: Promise<number | null>;
@@ -102,11 +102,11 @@ export interface Program {
 export const startProgram = (environment: Environment): Program =>
   following(start('main.js', [], environment));
 
-/** Starts the operator's command, to be looked at, and interrupted, while it runs. */
+/** Starts an operator's command, to observe and interrupt it. */
 export const startExchange = (args: readonly string[], environment: Environment): Program =>
   following(start('exchange.js', args, environment));
 
-/** Collects what a program prints. */
+/** Collects the output of a program. */
 export const following = (child: Pick<ChildProcess, 'kill' | 'once'> & Outputs): Program => {
   let text = '';
   const listeners = new Set<() => void>();

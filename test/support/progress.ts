@@ -1,4 +1,4 @@
-/** The counts of Jest's `AggregatedResult` that are shown. */
+/** The counts of Jest's `AggregatedResult` that are printed. */
 interface Counts {
   readonly startTime: number;
   readonly numTotalTestSuites: number;
@@ -12,7 +12,7 @@ interface Counts {
 
 const EVERY_MS = 20_000;
 
-/** A reporter for Jest: where no terminal shows Jest's own status lines, one line says how far a run is. */
+/** A Jest reporter: without a terminal for Jest's own status lines, it prints the progress of the run. */
 export default class Progress {
   #shownMs = Date.now();
 

@@ -9,14 +9,14 @@ import type { ProjectionProgress } from '../../shared/follow-log/projection-prog
 import { createTestDatabase } from './test-database.ts';
 import { projectorPool, silent, toyTables, until } from './toy-projection.ts';
 
-/** A database with the toy read model's tables; emptied by `open`, which every test calls for itself. */
+/** A database with the toy read model's tables. Every test calls `open`, which empties it. */
 export interface ProjectionFixture {
   readonly url: string;
-  /** Connections that are no projector's: for appends, looking and operating. */
+  /** For appends, assertions and operator commands; no projector uses them. */
   readonly pool: Pool;
   readonly store: EventStore;
   open(): Promise<void>;
-  /** A projection engine as one process has it, with a pool of its own; stopped by `close`. */
+  /** A projection engine with its own pool, as in one process. `close` stops it. */
   engine(options: {
     projections: readonly Projection[];
     store?: EventStore;
@@ -26,7 +26,7 @@ export interface ProjectionFixture {
   }): Projections & { readonly registry: Registry };
   /** Waits until the checkpoint is at the head of the log. @returns ms */
   caughtUp(projection?: string, timeoutMs?: number): Promise<number>;
-  /** Of all toy rows and of the unguarded counter. */
+  /** Totals of all toy rows and of the unguarded counter. */
   totals(): Promise<{ rows: number; sum: number; events: number; effects: number; parked: number }>;
   close(): Promise<void>;
   drop(): Promise<void>;

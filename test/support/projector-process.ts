@@ -1,4 +1,4 @@
-/** A projector in a process of its own, for tests to kill: `node projector-process.js DATABASE_URL`. */
+/** A projector in a separate process, for tests to kill: `node projector-process.js DATABASE_URL`. */
 import { startProjections } from '../../projections/engine/projection-engine.ts';
 import { createPostgresEventStore } from '../../shared/event-store/postgres/postgres-event-store.ts';
 import { createToy, projectorPool, silent } from './toy-projection.ts';

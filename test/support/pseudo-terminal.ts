@@ -12,7 +12,7 @@ export interface TerminalProgram extends Program {
   readonly type: (keys: string) => void;
 }
 
-/** Runs a program on a terminal of its own, of 100 columns. */
+/** Runs a program on its own terminal with 100 columns. */
 export const startOnTerminal = (
   file: string,
   environment: Readonly<Record<string, string>>,

@@ -1,7 +1,7 @@
 /**
  * Counts requests of `ADDRESSES` addresses, then of as many others: `node --expose-gc rate-spray-process.js ADDRESSES`.
  * Prints the heap in use, in bytes, before, between and after, as a JSON list. A separate process, because timers that
- * other suites of a Jest worker leave behind are in its heap.
+ * other suites leave in a Jest worker would remain in its heap.
  */
 import { OwnWindows } from '../../shared/limits/own-windows.ts';
 

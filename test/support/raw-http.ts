@@ -2,17 +2,17 @@ import { connect, type Socket } from 'node:net';
 
 export interface RawAnswer {
   readonly status: number;
-  /** Names in lower case. */
+  /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-/** Splits what a server sent into its answers; each must say its length, or have no body. */
+/** Splits received bytes into answers. Each must declare its length or have no body. */
 export const parseAnswers = (text: string, toHead = false): readonly RawAnswer[] => {
   const answers: RawAnswer[] = [];
   for (let rest = Buffer.from(text, 'latin1'); rest.length > 0;) {
     const end = rest.indexOf('\r\n\r\n');
-    if (end < 0) throw new Error(`not a whole answer: ${rest.toString('latin1')}`);
+    if (end < 0) throw new Error(`incomplete answer: ${rest.toString('latin1')}`);
     const [statusLine = '', ...lines] = rest.subarray(0, end).toString('latin1').split('\r\n');
     const headers = Object.fromEntries(
       lines.map((line) => [
@@ -33,15 +33,15 @@ const WAIT_MS_MAX = 20_000;
 export interface RawExchange {
   readonly answers: readonly RawAnswer[];
   readonly first: RawAnswer;
-  /** True when the connection ended by a reset or was cut, not by a proper end. */
+  /** True if the connection ended by a reset or was cut. */
   readonly reset: boolean;
-  /** True when the server ended the connection within the time given. */
+  /** True if the server ended the connection in time. */
   readonly closed: boolean;
 }
 
 /**
- * Writes bytes to a new connection and collects what comes back, until the server ends the connection or has
- * been silent for `silenceMs` after an answer.
+ * Writes bytes to a new connection and collects the answers. It stops when the server ends the connection, or is silent
+ * for `silenceMs` after an answer.
  */
 export const rawExchange = (
   port: number,

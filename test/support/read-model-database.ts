@@ -8,9 +8,9 @@ import type { TenantDatabase } from '../../shared/postgres/tenant-database.ts';
 import { createTestDatabase, type TestDatabase } from './test-database.ts';
 
 export interface ReadModelDatabase {
-  /** From the first test on. */
+  /** Available from the first test on. */
   readonly pool: Pool;
-  /** Reads of it, without the policies that keep accounts apart. */
+  /** Reads without the row-security policies. */
   readonly tenant: TenantDatabase;
 }
 

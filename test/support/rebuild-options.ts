@@ -2,7 +2,7 @@ import { migrations } from '../../migrations/index.ts';
 import type { OnlineOptions } from '../../projections/engine/copy/online-rebuild.ts';
 import { createLog } from '../../app/log.ts';
 
-/** What a rebuild or a comparison beside a service is called with, by nobody who would hear of it or end it. */
+/** Options of a rebuild or comparison that is not observed and not cancelled. */
 export const rebuildOptions = (
   { databaseUrl, store }: Pick<OnlineOptions, 'databaseUrl' | 'store'>,
   more: Partial<OnlineOptions> = {},

@@ -4,9 +4,9 @@ import { errorCodes, type ErrorCode } from '../../shared/http/errors.ts';
 import type { Route } from '../../shared/http/route.ts';
 
 export interface ResponseCheck {
-  /** Given to `createApp` or `startService`. */
+  /** An option of `createApp` or `startService`. */
   readonly onAnswer: (route: Route, status: number, text: string) => void;
-  /** What was sent and does not fit what is declared, so far. Must be empty at the end of every test. */
+  /** Answers so far that differ from their declarations. Must be empty at the end of every test. */
   readonly problems: string[];
 }
 
@@ -24,7 +24,7 @@ const Pagination = z
   .strictObject({ skip: z.int().min(0), take: z.int().min(1), total: z.int().min(0), hasMore: z.boolean() })
   .refine(({ skip, take, total, hasMore }) => hasMore === skip + take < total, 'hasMore is wrong');
 
-/** Checks answers against the routes' declarations, strictly: a member that is not declared is a problem. */
+/** Checks answers strictly against the routes' declarations: an undeclared member is a problem. */
 export const createResponseCheck = (): ResponseCheck => {
   const problems: string[] = [];
   return {
@@ -61,7 +61,7 @@ const problemOfRefusal = (status: number, text: string): string | undefined => {
   return errorCodes[code].status === status ? undefined : `${code} has another status`;
 };
 
-/** A schema drops what it does not declare, so a value that comes out as it went in holds nothing else. */
+/** Parsing drops undeclared members, so an equal result means that there are none. */
 const misfit = (schema: z.ZodType, value: unknown): string | undefined => {
   const parsed = schema.safeParse(value);
   if (!parsed.success) return z.prettifyError(parsed.error);

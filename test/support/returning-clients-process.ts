@@ -1,15 +1,15 @@
 /**
- * Clients in a process of their own that come back to the same port whenever the server ends their connection, until
- * it refuses them: `node returning-clients-process.js PORT CLIENTS PATH`. Tells its parent what they met.
+ * Clients in a separate process: `node returning-clients-process.js PORT CLIENTS PATH`. They reconnect to the same port
+ * whenever the server ends their connection, until it refuses them. The process reports the outcomes to its parent.
  */
 import { connect, type Socket } from 'node:net';
 import { sleep } from '../../shared/async/backoff.ts';
 
-export interface Returned {
+export interface ClientReport {
   readonly answered: number;
-  /** Clients whose connection was refused at the end. */
+  /** Clients whose connection was finally refused. */
   readonly refused: number;
-  /** Local ports of the connections that ended before their answer; 0 where the client never had one. */
+  /** Local ports of connections that ended before their answer; 0 if the client never had one. */
   readonly lost: readonly number[];
 }
 
@@ -17,7 +17,7 @@ const [, , port = '', clients = '', path = ''] = process.argv;
 const lost: number[] = [];
 let [answered, refused] = [0, 0];
 
-type Outcome = 'answered' | 'told to leave' | 'refused' | 'lost';
+type Outcome = 'answered' | 'connection closed' | 'refused' | 'lost';
 
 const ask = (socket: Socket): Promise<Outcome> =>
   new Promise((resolve) => {
@@ -30,7 +30,7 @@ const ask = (socket: Socket): Promise<Outcome> =>
       text += chunk.toString('latin1');
       const [head, length] = /^[^]*\r\ncontent-length: (\d+)\r\n[^]*?\r\n\r\n/i.exec(text) ?? [];
       if (head === undefined || text.length < head.length + Number(length)) return;
-      settle(/\r\nconnection: close\r\n/i.test(head) ? 'told to leave' : 'answered');
+      settle(/\r\nconnection: close\r\n/i.test(head) ? 'connection closed' : 'answered');
     });
     socket.on('error', ({ code }: NodeJS.ErrnoException) =>
       settle(code === 'ECONNREFUSED' ? 'refused' : 'lost'),
@@ -39,11 +39,11 @@ const ask = (socket: Socket): Promise<Outcome> =>
     socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
   });
 
-/** @returns how the connection's last request ended */
+/** @returns the outcome of the connection's last request */
 const useUp = async (socket: Socket): Promise<Outcome> => {
   for (;;) {
     const outcome = await ask(socket);
-    if (outcome === 'answered' || outcome === 'told to leave') answered += 1;
+    if (outcome === 'answered' || outcome === 'connection closed') answered += 1;
     if (outcome !== 'answered') return outcome;
   }
 };
@@ -69,5 +69,5 @@ const client = async (): Promise<void> => {
 };
 
 await Promise.all(Array.from({ length: Number(clients) }, client));
-process.send?.({ answered, refused, lost } satisfies Returned);
+process.send?.({ answered, refused, lost } satisfies ClientReport);
 process.disconnect();

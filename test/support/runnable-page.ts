@@ -1,6 +1,6 @@
 /**
- * Pages whose commands run. A block ` ```sh ` is run as it stands; a block ` ```json ` directly after it shows members of
- * what it prints. A block that only starts programs (`npm start`) is left to the caller.
+ * Pages whose commands run. A ` ```sh ` block is run as it is. A ` ```json ` block directly after it shows members of
+ * its output. The caller runs blocks that only start programs (`npm start`).
  */
 export interface Step {
   readonly command: string;
@@ -27,11 +27,11 @@ export const settingsOf = (page: string): Readonly<Record<string, string>> => {
 
 const MARK = '=== end of step ===';
 
-/** A script of bash that runs the steps in one shell. */
+/** A bash script that runs the steps in one shell. */
 export const scriptOf = (steps: readonly Step[]): string =>
   steps.map(({ command }) => `${command}\necho\necho '${MARK}'`).join('\n');
 
-/** What each step printed, by the output of the script. */
+/** The output of each step, from the output of the script. */
 export const printed = (stdout: string): readonly string[] =>
   stdout
     .split(MARK)
@@ -63,7 +63,7 @@ const masked = (value: Json): Json => {
 const isObject = (value: Json | undefined): value is { readonly [name: string]: Json } =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The members of `actual` that `shown` has, with the values of `shown` where they differ only in ids and times. */
+/** The members of `actual` that `shown` contains. Where only ids and times differ, the values of `shown`. */
 const selected = (shown: Json | undefined, actual: Json): Json => {
   if (shown === undefined) return actual;
   if (Array.isArray(shown) && Array.isArray(actual))
@@ -75,7 +75,7 @@ const selected = (shown: Json | undefined, actual: Json): Json => {
   return JSON.stringify(masked(shown)) === JSON.stringify(masked(actual)) ? shown : actual;
 };
 
-/** As prettier leaves it. */
+/** The format that prettier produces. */
 const textOf = (value: Json, indent = ''): string => {
   const inline = JSON.stringify(value, null, 1).replaceAll(
     /(\[|,)?\n *(\])?/g,
@@ -90,7 +90,7 @@ const textOf = (value: Json, indent = ''): string => {
         .join(',\n')}\n${indent}}`;
 };
 
-/** What the page shows of an answer, and what it should show. Equal when only ids and times differ. */
+/** The shown answer, and the answer that should be shown. They are equal if only ids and times differ. */
 export const comparisonOf = (
   shown: string,
   output: string,
@@ -99,7 +99,7 @@ export const comparisonOf = (
   return { shown: masked(expected), actual: masked(selected(expected, JSON.parse(output) as Json)) };
 };
 
-/** The page with each shown answer replaced by the printed one: the same members, with their present values. */
+/** The page with each shown answer replaced by the actual one: the same members with their present values. */
 export const withAnswers = (page: string, answers: ReadonlyMap<string, string>): string =>
   page.replaceAll(BLOCK, (block: string, command: string, shown: string | undefined) => {
     const output = answers.get(command);

@@ -34,37 +34,37 @@ export interface RunningService {
   readonly baseUrl: string;
   readonly port: number;
   readonly databaseUrl: string;
-  /** The settings that name its stores: for another process of the same installation. */
+  /** The settings of its stores, for another process of the same installation. */
   readonly stores: Readonly<Record<string, string>>;
-  /** Its part of the Redis, if it uses one. */
+  /** The part of Redis that it uses, if any. */
   readonly redis: TestRedis | undefined;
-  /** To look behind the answers, and to bring about what no route can. */
+  /** For assertions beyond the answers, and for changes that no route can make. */
   readonly store: EventStore;
   readonly pool: Pool;
   openAccount(name?: string): Promise<TestAccount>;
   /** Its `DATA_DIR`. */
   readonly dataDir: string;
-  /** The same installation as the operator's commands see it. */
+  /** The same installation, as an operator's command opens it. */
   readonly installation: Installation;
   /** The events of a stream, oldest first. */
   eventsOf(stream: string): Promise<readonly RecordedEvent[]>;
   /** An account's events in the whole log, oldest first. */
   eventsOfAccount(account: TestAccount): Promise<readonly RecordedEvent[]>;
-  /** The whole log, read as another process reads it, also after `end`. */
+  /** The whole log, as another process reads it. Also available after `end`. */
   readLog(): Promise<readonly RecordedEvent[]>;
-  /** Ends the service as SIGTERM does; its database stays until `stop`. */
+  /** Ends the service as SIGTERM does. Its database remains until `stop`. */
   end(): Promise<void>;
   /**
    * Ends the service and drops its database.
-   * @throws Error when an answer of any route, to any request, did not fit its declaration or its invariants
+   * @throws Error if any answer differed from its declaration or broke an invariant
    */
   stop(): Promise<void>;
 }
 
 /**
- * The service as it ships, in this process, on a free port and with fresh stores of its own.
- * @param eventsIn as of `createTestStores`; calls to the stores have all the time that a busy machine may need, but
- *   with an `EVENTSTORE_URL` of the test's own
+ * The shipped service in this process, on a free port and with its own new stores.
+ * @param eventsIn as for `createTestStores`. Calls to the stores have timeouts for a busy machine, unless the test sets
+ *   its own `EVENTSTORE_URL`
  */
 export const startRunningService = async (
   settings: Readonly<Record<string, string>> = {},
@@ -83,7 +83,7 @@ export const startRunningService = async (
     DATA_DIR: dataDir,
     ...stores.settings,
     SECRET_KEYS: `test:${'A'.repeat(43)}`,
-    // Most agents of tests are names that lead nowhere.
+    // Most agents in tests have names that do not resolve.
     AGENT_CHECK_MS: '0',
     ...generousLimits,
     ...settings,
@@ -143,14 +143,15 @@ export const startRunningService = async (
       await stores.drop();
       await rm(dataDir, { recursive: true, force: true });
       const problems = [...declared.problems, ...invariant.problems];
-      if (problems.length > 0) throw new Error(`answers that are not as declared:\n${problems.join('\n')}`);
+      if (problems.length > 0)
+        throw new Error(`answers that differ from their declarations:\n${problems.join('\n')}`);
     },
   };
 };
 
 const OPENINGS_MAX = 10;
 
-/** A log that is not reached in time, on a machine that is busy with other tests, has taken nothing: asked again. */
+/** Retries if the log does not answer in time on a busy machine: nothing was written then. */
 const openedWhenReached = async (
   installation: Installation,
   name: string,

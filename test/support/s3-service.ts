@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What a store of S3's protocol keeps of an object. */
+/** A stored object. */
 interface S3Object {
   readonly bytes: Buffer;
   readonly contentType: string | undefined;
@@ -15,7 +15,7 @@ export interface S3Service {
   readonly objects: ReadonlyMap<string, S3Object>;
   /** Method and path of every request, in order. */
   readonly requests: readonly string[];
-  /** From now on requests are answered like this; undefined: as they should be. */
+  /** Sets the failure of all further requests. Undefined: no failure. */
   fail(how: 'error' | 'cut' | 'lost-reply' | 'no-bucket' | undefined): void;
   stop(): Promise<void>;
 }
@@ -26,9 +26,9 @@ const KEY_ID = 'test-key-id';
 const SECRET = 'test/secret+key=';
 
 /**
- * As much of S3 as the service uses, in memory: PUT, HEAD, GET with ranges, DELETE, HEAD of the bucket. It checks the
- * signature (version 4) and, where one is named, the sum of what the SDK sends; it knows no multipart uploads and
- * no lists, since the service sends none.
+ * The part of S3 that the service uses, in memory: PUT, HEAD, GET with ranges, DELETE, HEAD of the bucket. It checks
+ * the signature (version 4) and, if one is named, the checksum. It has no multipart uploads and no lists, since the
+ * service does not use them.
  */
 export const startS3Service = async (): Promise<S3Service> => {
   const objects = new Map<string, S3Object>();
@@ -114,7 +114,7 @@ const refuse = (response: ServerResponse, status: number, code: string): void =>
 const hmac = (key: string | Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest();
 const sha256 = (data: string | Buffer): string => createHash('sha256').update(data).digest('hex');
 
-/** Signature version 4, as its description has it: what is wrong with a request, if anything. */
+/** Checks signature version 4. @returns the problem with a request, if any */
 const problemOf = ({ method = '', url = '', headers }: IncomingMessage, body: Buffer): string | undefined => {
   const [, scope = '', signed = '', signature] =
     /^AWS4-HMAC-SHA256 Credential=([^,]+), SignedHeaders=([^,]+), Signature=([0-9a-f]{64})$/.exec(

@@ -3,10 +3,10 @@ import type { EventStore, NewEvent } from '../../shared/event-store/event-store.
 
 const ACCOUNTS = 40;
 const STREAMS_EACH = 12;
-/** Events of one append, by turns. */
+/** Numbers of events in successive appends. */
 const SIZES = [1, 1, 3, 1, 7] as const;
 
-/** Appends about `count` events to streams of many accounts, all mixed, as a busy installation does. */
+/** Appends about `count` events to streams of many accounts in mixed order, as a busy installation does. */
 export const fillWithHistory = async (store: EventStore, count: number): Promise<void> => {
   const revisions = new Map<string, number>();
   for (let done = 0, round = 0; done < count; round += 1) {

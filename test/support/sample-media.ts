@@ -1,4 +1,4 @@
-/** The smallest files that say of themselves what the service reads; real ones begin the same. */
+/** The smallest files with the metadata that the service reads. Real files begin the same way. */
 
 const u16be = (value: number): Buffer => Buffer.from([value >> 8, value & 255]);
 const u16le = (value: number): Buffer => Buffer.from([value & 255, value >> 8]);
@@ -15,7 +15,7 @@ const u32le = (value: number): Buffer => {
 };
 const text = (value: string): Buffer => Buffer.from(value, 'latin1');
 
-/** @param padding bytes behind the image, as of pixels */
+/** @param padding bytes after the image, like pixels */
 export const png = (width: number, height: number, padding = 0): Buffer =>
   Buffer.concat([
     Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
@@ -61,7 +61,7 @@ export const webpLossy = (width: number, height: number): Buffer =>
 const segment = (marker: number, content: Buffer): Buffer =>
   Buffer.concat([Buffer.from([0xff, marker]), u16be(content.length + 2), content]);
 
-/** @param orientation of EXIF */
+/** @param orientation in EXIF */
 export const jpeg = (width: number, height: number, orientation = 1, comment = 0): Buffer =>
   Buffer.concat([
     Buffer.from([0xff, 0xd8]),
@@ -90,7 +90,7 @@ export const box = (type: string, ...content: readonly Buffer[]): Buffer => {
   return Buffer.concat([u32be(inside.length + 8), text(type), inside]);
 };
 
-/** The same with its size in 64 bits. */
+/** The same with a 64-bit size. */
 const longBox = (type: string, ...content: readonly Buffer[]): Buffer => {
   const inside = Buffer.concat(content);
   return Buffer.concat([u32be(1), text(type), u32be(0), u32be(inside.length + 16), inside]);
@@ -102,13 +102,13 @@ export interface Mp4Options {
   readonly timescale?: number;
   /** In units of the timescale. */
   readonly duration?: number;
-  /** The matrix turns the picture by a quarter. */
+  /** The matrix rotates the picture by 90 degrees. */
   readonly isTurned?: boolean;
   readonly isLong?: boolean;
   readonly mediaBytes?: number;
 }
 
-/** The film's data before what describes it, as an encoder writes it that does not know its end. */
+/** The media data comes before its description, as an encoder writes a stream of unknown length. */
 export const mp4 = (options: Mp4Options = {}): Buffer => {
   const { width = 640, height = 360, timescale = 1_000, duration = 5_005, mediaBytes = 100 } = options;
   const { isTurned = false, isLong = false } = options;

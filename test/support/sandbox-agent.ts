@@ -6,17 +6,17 @@ import { shippedProgram } from './bundles.ts';
 
 export type { Behaviour } from '../../demo/sandbox-agent/behaviour.ts';
 
-/** What the agent has seen and keeps. */
+/** Calls that the agent has received, and the resources that it stores. */
 export interface AgentState {
   /** Idempotency keys of the calls that had an effect, in order. */
   readonly effects: readonly string[];
-  /** Idempotency keys of all calls that its own code saw, in order. */
+  /** Idempotency keys of all calls that reached its own code, in order. */
   readonly calls: readonly string[];
-  /** Those among them that brought an event source or a catalog, which is one call each. */
+  /** Keys among them that delivered an event source or a catalog, one call each. */
   readonly takes: readonly string[];
-  /** Ids of the event sources by account, as JSON of the account reference. */
+  /** Ids of the event sources, keyed by the JSON of the account reference. */
   readonly sources: Readonly<Record<string, readonly string[]>>;
-  /** Members by audience, by account. */
+  /** Member counts by audience, by account. */
   readonly audiences: Readonly<Record<string, Readonly<Record<string, number>>>>;
   readonly catalogs: Readonly<Record<string, readonly string[]>>;
 }
@@ -28,16 +28,16 @@ export interface SandboxAgent {
   readonly token: string;
   behave(how: Partial<Behaviour>): Promise<void>;
   state(): Promise<AgentState>;
-  /** Ids of the event sources that an account has now. */
+  /** Ids of an account's present event sources. */
   eventSources(accountId: string): Promise<readonly string[]>;
   catalogs(accountId: string): Promise<readonly string[]>;
-  /** The event sources and catalogs of an account, as they were sent. */
+  /** The event sources and catalogs of an account, as received. */
   holding(
     accountId: string,
   ): Promise<Pick<AgentPage['accounts'][number], 'event_sources' | 'catalogs'> | undefined>;
-  /** Hashed e-mails of the members of an audience by their ids; undefined when the account has none of this id. */
+  /** Hashed e-mails of an audience's members by id; undefined if the account does not have the audience. */
   members(accountId: string, audienceId: string): Promise<Readonly<Record<string, string>> | undefined>;
-  /** The members of an audience as they were sent. */
+  /** The members of an audience, as received. */
   sentMembers(accountId: string, audienceId: string): Promise<readonly SentMember[] | undefined>;
   stop(): Promise<void>;
 }
@@ -66,8 +66,8 @@ interface AgentPage {
 const MAIN = shippedProgram('sandbox-agent.js');
 
 /**
- * Starts the sandbox agent that ships with the project, as its own process: Jest cannot load that half of the SDK.
- * @param port 0 picks a free one
+ * Starts the project's sandbox agent as a separate process: Jest cannot load that part of the SDK.
+ * @param port 0 selects a free one
  */
 export const startSandboxAgent = async (token = 'sandbox-agent-token', port = 0): Promise<SandboxAgent> => {
   const child = spawn(process.execPath, ['--no-warnings', MAIN], {

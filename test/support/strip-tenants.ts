@@ -1,15 +1,18 @@
 import type { RewriteStatement } from '../../shared/postgres/tenant-database.ts';
 import type { TenantStatement } from '../../shared/postgres/tenant-query.ts';
 
-/** The mistake of leaving the account out, in every statement at once. The parameter stays, for its type's sake. */
+/**
+ * Removes the account from the conditions of all statements, to imitate that mistake. The parameter stays, because its
+ * type must stay known.
+ */
 export interface Stripping {
   readonly rewrite: RewriteStatement;
-  /** Names of statements that lost a predicate, and of those that had none to lose. */
+  /** Names of statements that lost a predicate, and of those without one. */
   readonly stripped: ReadonlySet<string>;
   readonly untouched: ReadonlySet<string>;
 }
 
-/** `account_positions` holds how far each account has written, and no row of anybody's. */
+/** `account_positions` contains only each account's last written position, no account's data. */
 const PREDICATE = /(?<!account_positions where )\b(?:\w+\.)?customer_id = \$1/g;
 
 export const stripTenants = (): Stripping => {

@@ -26,7 +26,7 @@ const administer = async (sql: string): Promise<void> => {
   }
 };
 
-/** A fresh, migrated database of a test file's own: a copy of the run's template, where there is one. */
+/** A new migrated database for one test file: a copy of the run's template, if there is one. */
 export const createTestDatabase = async (): Promise<TestDatabase> => {
   const template = process.env['TEST_POSTGRES_TEMPLATE'];
   if (template === undefined) return createMigrated();
@@ -60,14 +60,14 @@ const createMigrated = async (): Promise<TestDatabase> => {
   return database;
 };
 
-/** A fresh database that nothing was ever done to. */
+/** A new database without a schema. */
 export const createEmptyDatabase = async (): Promise<TestDatabase> => {
   const name = newName();
   await administer(`create database ${name}`);
   return { url: urlOf(name), drop: () => drop(name) };
 };
 
-/** `insufficient_privilege`: autovacuum is in the database just now, and only a superuser may end its work there. */
+/** `insufficient_privilege`: autovacuum is using the database, and only a superuser may end it. */
 const AUTOVACUUM_AT_WORK = '42501';
 
 const drop = async (name: string, tries = 50): Promise<void> => {

@@ -12,14 +12,14 @@ import { provideRequestRole } from '../../shared/postgres/isolate-tenants.ts';
 
 const prefix = 'buyer-exchange-test-';
 
-/** A data folder of this process, below the temporary directory, that other users may pass through. */
+/** A data folder for this process in the temporary directory, which other users may enter. */
 export const createTestDataDir = async (): Promise<string> => {
   const directory = await mkdtemp(join(await realpath(tmpdir()), `${prefix}${process.pid}-`));
   await chmod(directory, 0o711);
   return directory;
 };
 
-/** Stops the Postgres of a data folder, if it still runs, and removes the folder with what it links to. */
+/** Stops the Postgres of a data folder if it still runs, and removes the folder and its link target. */
 export const removeDataDir = async (dataDir: string): Promise<void> => {
   const dataDirectory = await realpath(join(dataDir, 'postgres')).catch(() => undefined);
   if (dataDirectory !== undefined) {
@@ -30,7 +30,7 @@ export const removeDataDir = async (dataDir: string): Promise<void> => {
   await rm(dataDir, { recursive: true, force: true });
 };
 
-/** Earlier runs that were killed left their folders, and their Postgres running. */
+/** Killed earlier runs left their folders behind, with Postgres running. */
 const sweep = async (): Promise<void> => {
   const directory = await realpath(tmpdir());
   for (const name of await readdir(directory)) {
@@ -41,9 +41,9 @@ const sweep = async (): Promise<void> => {
 };
 
 interface TestPostgres {
-  /** Of a role that may create databases, and is no superuser. */
+  /** For a role that may create databases but is not a superuser. */
   readonly url: string;
-  /** Of its superuser. */
+  /** For the superuser. */
   readonly adminUrl: string;
   stop(): Promise<void>;
 }

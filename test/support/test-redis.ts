@@ -3,22 +3,22 @@ import { Redis } from 'ioredis';
 
 const given = process.env['REDIS_URL'] ?? '';
 
-/** The Redis of the tests: that of `REDIS_URL`, by default the usual port of this machine. */
+/** The Redis of the tests: `REDIS_URL`, by default the usual local port. */
 export const testRedisUrl = given === '' ? 'redis://127.0.0.1:6379' : given;
 
 export interface TestRedis {
   readonly url: string;
-  /** Of a test file's own. */
+  /** Unique for one test file. */
   readonly keyPrefix: string;
-  /** What was written below the prefix, as `name value`, names without the prefix; what is no text as JSON. */
+  /** The keys below the prefix, as `name value`, with names without the prefix. Values that are not text are JSON. */
   entries(): Promise<readonly string[]>;
-  /** Removes what was written below the prefix. */
+  /** Deletes all keys below the prefix. */
   clear(): Promise<void>;
 }
 
 /**
  * Keys of one test file or service.
- * @param at the Redis that is there, by default `testRedisUrl`
+ * @param at the Redis, by default `testRedisUrl`
  */
 export const createTestRedis = (at: string = testRedisUrl): TestRedis => {
   const keyPrefix = `test-${randomBytes(6).toString('hex')}:`;
@@ -49,7 +49,7 @@ export const createTestRedis = (at: string = testRedisUrl): TestRedis => {
   };
 };
 
-/** Whatever it is: dumps of it would be compressed. */
+/** Reads a value of any type: a dump would be compressed. */
 const valueOf = async (redis: Redis, key: string): Promise<string> => {
   const reads: Readonly<Record<string, () => Promise<unknown>>> = {
     string: () => redis.get(key),
@@ -60,7 +60,7 @@ const valueOf = async (redis: Redis, key: string): Promise<string> => {
     stream: () => redis.xrange(key, '-', '+'),
   };
   const type = await redis.type(key);
-  // Gone since it was listed.
+  // Expired since it was listed.
   if (type === 'none') return '';
   const read = reads[type];
   if (read === undefined) throw new Error(`${key} is a ${type}`);

@@ -5,15 +5,15 @@ import { createTestRedis, type TestRedis } from './test-redis.ts';
 
 export type EventsIn = 'postgres' | 'eventstoredb';
 
-/** The stores of one installation: fresh, and of its own. */
+/** New stores for one installation. */
 export interface TestStores {
-  /** The service's settings that name them. */
+  /** The service's settings for these stores. */
   readonly settings: Readonly<Record<string, string>> & { readonly DATABASE_URL: string };
-  /** In memory, over real gRPC, in a process of its own; undefined where the events are elsewhere. */
+  /** An EventStoreDB in memory in a separate process, over real gRPC; undefined if the events are elsewhere. */
   readonly eventStore: EventStoreProcess | undefined;
-  /** Nodes that `EVENTSTORE_COMMAND` started, with the events in them; undefined where the events are elsewhere. */
+  /** Nodes that `EVENTSTORE_COMMAND` started, which store the events; undefined if the events are elsewhere. */
   readonly nodes: EventStoreNodes | undefined;
-  /** Keys of its own, on the Redis of `REDIS_URL`; undefined without. */
+  /** A separate key prefix on the Redis of `REDIS_URL`, if it is used. */
   readonly redis: TestRedis | undefined;
   drop(): Promise<void>;
 }
@@ -64,7 +64,7 @@ const realCommand = (): string | undefined => {
   return command;
 };
 
-/** For the lines that a run prints. */
+/** For the output of a run. */
 export const describeStores = ({ eventStore, nodes, redis }: TestStores): string =>
   `events in ${describeEvents(eventStore, nodes)}, limits in ${redis ? 'Redis' : 'Postgres'}`;
 

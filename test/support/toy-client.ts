@@ -18,7 +18,7 @@ export interface ToyClient {
   post(path: string, body: string | Uint8Array, headers?: Record<string, string>): Promise<Response>;
 }
 
-/** Calls a toy service with its good key, unless other headers are given. */
+/** Calls a toy service with its valid key, unless other headers are given. */
 export const toyClient = (service: () => ToyService): ToyClient => ({
   call: (method, path, headers = authorized) => fetch(service().url + path, { method, headers }),
   post: (path, body, headers = {}) =>

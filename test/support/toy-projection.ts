@@ -12,9 +12,9 @@ import type {
 import { createPool } from '../../shared/postgres/pool.ts';
 
 /**
- * A read model small enough to be checked in one look: each stream `toy-<account>-<n>` is a row with the sum of
- * its events' `n`. `toy_effects` counts every applied event without any guard of its own: it is right only if
- * the engine applies each one exactly once.
+ * A small read model that is easy to check: each stream `toy-<account>-<n>` is a row with the sum of its events' `n`.
+ * `toy_effects` counts every applied event without a guard, so it is right only if the engine applies each event
+ * exactly once.
  */
 export const toyTables = `
   create table toy_rows (
@@ -85,7 +85,7 @@ const applyToy = async (
 
 export const silent = pino({ level: 'silent' });
 
-/** As a projector's pool is configured in the program. */
+/** With the program's settings for a projector's pool. */
 export const projectorPool = (url: string): Pool =>
   createPool({ connectionString: url, applicationName: 'test-projector', max: 4, asyncCommit: true }, silent);
 
@@ -106,7 +106,7 @@ export const toyEvent = (customerId: number, data: JsonObject = { n: 1 }): NewEv
 
 export const toyStream = (customerId: number, n: number): string => `toy-${customerId}-${n}`;
 
-/** One event to each of `streams` streams of one account, `rounds` times. Returns how many. */
+/** Appends one event to each of `streams` streams of one account, `rounds` times. @returns the number of events */
 export const appendToys = async (
   store: EventStore,
   { streams, rounds = 1, customerId = 1 }: { streams: number; rounds?: number; customerId?: number },
@@ -121,10 +121,10 @@ export const appendToys = async (
   return streams * rounds;
 };
 
-/** Long enough for a machine that is busy with other suites, and less than a test has. */
+/** Long enough for a busy machine, but below a test's timeout. */
 const UNTIL_MS_MAX = 45_000;
 
-/** Polls until `condition` holds. @returns how long it took, ms; @throws after `timeoutMs` */
+/** Polls until `condition` holds. @returns how long it took, in ms @throws Error after `timeoutMs` */
 export const until = async (condition: () => Promise<boolean>, timeoutMs = UNTIL_MS_MAX): Promise<number> => {
   const start = performance.now();
   while (!(await condition())) {

@@ -18,7 +18,7 @@ import { serviceRoutes } from '../../shared/http/service-routes.ts';
 import { createMemoryGate, type MemoryGateOptions } from './memory-gate.ts';
 import { createResponseCheck, type ResponseCheck } from './response-check.ts';
 
-/** Routes with nothing behind them: whatever they answer is the kernel's doing. */
+/** Trivial routes, so that tests see only the kernel's behaviour. */
 
 const tag = 'Toys';
 const Toy = z.object({ id: z.int(), name: z.string() }).meta({ id: 'Toy' });
@@ -99,7 +99,7 @@ export const toyRoutes = (seen: RequestContext[]): readonly Route[] => [
     method: 'get',
     path: '/toys/newest',
     operationId: 'getNewestToy',
-    summary: 'A fixed path beside a parameter',
+    summary: 'A fixed path next to a parameter',
     tag,
     access: 'public',
     responses: { 200: { description: 'The toy', data: Toy } },
@@ -156,7 +156,7 @@ export const toyRoutes = (seen: RequestContext[]): readonly Route[] => [
 
 export const goodKey = 'toy_key.good~/+-_=';
 
-/** Names of keys that verify no more. */
+/** Names of keys that are no longer valid. */
 export const revokedKeys = new Set<string>();
 
 const verifiedAs = (actor: string) =>
@@ -169,7 +169,7 @@ const verify: VerifyCredential = async (credential) => {
   if (credential === 'broken-store') throw new Error('connection terminated');
   if (credential === 'at_expired') return { outcome: 'expired' };
   if (credential === goodKey) return verifiedAs('api-key:toy');
-  // `key-1`, `at_key-1`: as many good ones as a test wants.
+  // `key-1`, `at_key-1` and so on are valid.
   const [, name] = /^((?:at_)?key-\d+)$/.exec(credential) ?? [];
   return name === undefined || revokedKeys.has(name) ? { outcome: 'rejected' } : verifiedAs(name);
 };
@@ -190,9 +190,9 @@ export interface ToyOptions extends MemoryGateOptions {
   readonly connectionsMax?: number;
   readonly timeouts?: ClientTimeouts;
   readonly drainDelayMs?: number;
-  /** Beside the toy routes. */
+  /** In addition to the toy routes. */
   readonly routes?: readonly Route[];
-  /** Of the form of the route table. */
+  /** In the format of the route table. */
   readonly unbuilt?: readonly string[];
 }
 

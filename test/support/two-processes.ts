@@ -9,8 +9,8 @@ export const noSnapshots: SnapshotStore = {
 };
 
 /**
- * The same log as another process sees it: commands take turns within a store of their own, and every call takes a
- * while that `pauses` says, so that two processes meet in every order.
+ * The same log as another process uses it. Its store serializes only its own commands, and `pauses` delays each call,
+ * so that two processes interleave in every order.
  */
 export const processOf = (store: EventStore, pauses: () => number): EventStore => {
   const pause = async (): Promise<void> => {

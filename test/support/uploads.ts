@@ -26,7 +26,7 @@ export interface UploadAnswer {
   readonly error: { readonly code: string; readonly field?: string } | null;
 }
 
-/** Sends bytes as a client does that was told the address. */
+/** Sends bytes to an upload address, as a client does. */
 export const send = async (
   url: string,
   bytes: Buffer | ReadableStream,
@@ -56,7 +56,7 @@ export const upload = async (
   return data;
 };
 
-/** Names of all files in the folder store of a data folder, by what they are. */
+/** Names of all files in the folder store of a data folder, by kind. */
 export const storedFiles = async (
   dataDir: string,
 ): Promise<{ readonly drafts: readonly string[]; readonly objects: readonly string[] }> => {
@@ -72,8 +72,8 @@ interface AskDatabase {
 }
 
 /**
- * What is wrong with the folder store of a service that has no upload under way: files that have not become an object,
- * objects that no asset has and no sweep would find, assets without their object.
+ * Problems in the folder store of a service without running uploads: remaining drafts, objects without an asset that no
+ * sweep would find, assets without their object.
  */
 export const strayUploads = async (pool: AskDatabase, dataDir: string): Promise<readonly string[]> => {
   const { drafts, objects } = await storedFiles(dataDir);
@@ -84,8 +84,10 @@ export const strayUploads = async (pool: AskDatabase, dataDir: string): Promise<
   const keys = new Set(ready.rows.map(({ key }) => key));
   const known = new Set([...keys, ...noted.rows.map(({ key }) => key)]);
   return [
-    ...drafts.map((draft) => `a draft is left: ${draft}`),
-    ...objects.filter((object) => !known.has(object)).map((object) => `an object of no asset: ${object}`),
+    ...drafts.map((draft) => `a remaining draft: ${draft}`),
+    ...objects
+      .filter((object) => !known.has(object))
+      .map((object) => `an object without an asset: ${object}`),
     ...[...keys].filter((key) => !objects.includes(key)).map((key) => `an asset without its object: ${key}`),
   ];
 };

@@ -4,9 +4,9 @@ import type { WorkList } from '../../shared/work-list/work-list.ts';
 const signal = new AbortController().signal;
 
 /**
- * Works on what is due of one kind, as the queue does.
- * @returns how many entries that were
- * @throws the first failure, when all others have ended
+ * Works on the due entries of one kind, as the queue does.
+ * @returns their number
+ * @throws the first error, after all others have ended
  */
 export const workOnce = async (list: WorkList, kind: WorkKind): Promise<number> => {
   if ((await kind.prepare?.()) === false) return 0;

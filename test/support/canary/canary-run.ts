@@ -1,26 +1,29 @@
 import { randomBytes } from 'node:crypto';
 import type { RunningService } from '../running-service.ts';
 
-/** Secrets that are driven through a service, and where they may have come to. */
+/** Passes secrets through a service and collects every place in which they may appear. */
 export interface CanaryRun {
   readonly service: RunningService;
-  /** From here on it may be nowhere. Of a longer one the last 43 characters are the secret. @returns it as it is */
+  /**
+   * From now on the secret must not appear anywhere. The last 43 characters of a longer text are the secret.
+   * @returns the text
+   */
   mark(secret: string): string;
-  /** What somebody was answered. @param shown what this answer, and no other, is for */
+  /** Records an answer. @param shown the secret that only this answer may contain */
   saw(text: string, shown?: string): void;
-  /** Looks into every store as it is now. */
+  /** Searches every store in its present state. */
   look(): Promise<void>;
-  /** While it runs, appending to the event store fails. */
-  whileAway(run: () => Promise<void>): Promise<void>;
-  /** While it runs, there is no such table. */
-  without(table: string, run: () => Promise<void>): Promise<void>;
+  /** During `run`, appends to the event store fail. */
+  withFailingStore(run: () => Promise<void>): Promise<void>;
+  /** During `run`, the table does not exist. */
+  withoutTable(table: string, run: () => Promise<void>): Promise<void>;
 }
 
 const SECRET_CHARS = 43;
 
 export const secretIn = (text: string): string => text.slice(-SECRET_CHARS);
 
-/** 43 characters, of 256 random bits. */
+/** 43 characters with 256 random bits. */
 export const newSecret = (start = ''): string => start + randomBytes(32).toString('base64url');
 
 /** Status, headers and body of an answer. */

@@ -8,7 +8,7 @@ import { until } from '../toy-projection.ts';
 import { newSecret, type CanaryRun } from './canary-run.ts';
 import { echoingWays, startEchoingAgent, type EchoingAgent } from './echoing-agent.ts';
 
-/** Bearer tokens of agents: of one that takes what it is brought, and of many that fail and repeat the token. */
+/** Bearer tokens of one agent that works and of many that fail and echo the token. */
 export const driveAgents = async (run: CanaryRun, account: TestAccount): Promise<void> => {
   const sandbox = await startSandboxAgent(run.mark(newSecret('sandbox-')));
   const echoing = await startEchoingAgent();
@@ -54,9 +54,9 @@ const preparedFor = async ({ mark, saw }: CanaryRun, { api }: TestAccount) => {
   };
 };
 
-/** Tokens that are refused here, or by the agent itself, or sent where none belongs; and in an outage. */
+/** Tokens that are rejected by the service or by the agent, are sent to wrong places, or are sent during an outage. */
 const badRegistrations = async (
-  { mark, saw, whileAway, without }: CanaryRun,
+  { mark, saw, withFailingStore, withoutTable }: CanaryRun,
   { api }: TestAccount,
   url: string,
 ): Promise<void> => {
@@ -66,7 +66,7 @@ const badRegistrations = async (
     saw((await api.post('/adcp-agents', body, { 'Idempotency-Key': 'agent-that-is-refused' })).text);
   };
   const bearer = () => ({ type: 'bearer', token: mark(newSecret('agent-')) });
-  // The sandbox does not know it.
+  // The sandbox rejects it.
   await send(bearer());
   await send({ type: 'bearer', token: `x ${mark(newSecret())}` });
   await send({ type: 'bearer', token: [mark(newSecret())] });
@@ -76,13 +76,13 @@ const badRegistrations = async (
   await send(bearer(), { protocol: 'SOAP' });
   await send(bearer(), { url: `https://user:${mark(newSecret())}@agent.example.com/` });
   saw((await api.post('/adcp-agents', `{"auth":{"type":"bearer","token":"${mark(newSecret())}`)).text);
-  await whileAway(() => send(bearer(), { url: 'https://agent.example.com/mcp' }));
-  await without('secrets', () => send(bearer(), { url: 'https://agent.example.com/mcp' }));
+  await withFailingStore(() => send(bearer(), { url: 'https://agent.example.com/mcp' }));
+  await withoutTable('secrets', () => send(bearer(), { url: 'https://agent.example.com/mcp' }));
 };
 
-interface Syndicated {
+interface SyndicationTarget {
   readonly advertiser: string;
-  /** The first two take what they are brought. */
+  /** The first two work. */
   readonly agents: readonly string[];
   readonly echoing: EchoingAgent;
 }
@@ -92,7 +92,7 @@ const WAIT_MS = 120_000;
 const syndicate = async (
   { saw, look }: CanaryRun,
   { api }: TestAccount,
-  { advertiser, agents, echoing }: Syndicated,
+  { advertiser, agents, echoing }: SyndicationTarget,
 ): Promise<void> => {
   const toggle = async (enabled: boolean): Promise<void> => {
     const body = { resourceId: 'web', adcpAgentIds: agents, enabled };
@@ -111,7 +111,7 @@ const syndicate = async (
   };
   const asked = { ...echoing.calls };
   await toggle(true);
-  // A job that waits to be tried again holds what the try before it ended with.
+  // A job that waits for its next attempt contains the error of the previous one.
   await until(async () => {
     await look();
     await sleep(100);
@@ -137,7 +137,7 @@ const syndicate = async (
   await toggle(false);
   await sleep(500);
   await look();
-  // Refused as long as the agent may have something.
+  // Refused while the agent may still have a copy.
   for (const id of agents) saw((await api.delete(`/adcp-agents/${id}`)).text);
   await look();
 };

@@ -13,7 +13,7 @@ import { newSecret, textOfAnswer, type CanaryRun } from './canary-run.ts';
 const bytes = png(4, 4, 20_000);
 const asBytes = { 'Content-Type': 'application/octet-stream' };
 const tokensOf = (ring: string) => createUploadTokens(async () => parseKeyRing(ring));
-/** As the service is set up (`running-service.ts`). */
+/** The service's key ring (`running-service.ts`). */
 const ours = tokensOf(`test:${'A'.repeat(43)}`);
 const strangers = tokensOf(`test:${'B'.repeat(43)}`);
 
@@ -23,7 +23,9 @@ interface Place {
   readonly token: string;
 }
 
-/** Tokens of uploads: used, repeated, tampered with, expired, of somebody else, where none belongs, and in outages. */
+/**
+ * Tokens of uploads: used, repeated, tampered with, expired, foreign, sent to wrong places, and sent during outages.
+ */
 export const driveUploads = async (run: CanaryRun, { api }: TestAccount): Promise<void> => {
   const { service, mark } = run;
   const once = { 'Idempotency-Key': 'advertiser-of-uploads' };
@@ -53,26 +55,26 @@ export const driveUploads = async (run: CanaryRun, { api }: TestAccount): Promis
   });
   await useEverywhere(run, { ...place, token: mark(await strangers.issue(grant)) });
   await useEverywhere(run, { ...place, token: mark(newSecret('not-even-a-token.')) });
-  await useWhereNoneBelongs(run, place);
+  await useAtOtherRoutes(run, place);
 
   const [lost, ...others] = [await reserved(), await reserved(), await reserved(), await reserved()];
-  await run.whileAway(() => useEverywhere(run, lost));
+  await run.withFailingStore(() => useEverywhere(run, lost));
   for (const [n, table] of ['asset_objects', 'accounts', 'advertisers'].entries()) {
-    await run.without(table, () => useEverywhere(run, others[n] ?? lost));
+    await run.withoutTable(table, () => useEverywhere(run, others[n] ?? lost));
   }
   await withoutFolder(service.dataDir, () => useEverywhere(run, lost));
   await useEverywhere(run, lost);
   await run.look();
 };
 
-/** One letter in the middle of the signature. */
+/** Changes one letter in the middle of the signature. */
 const tampered = (token: string): string =>
   `${token.slice(0, -20)}${token.at(-20) === 'A' ? 'B' : 'A'}${token.slice(-19)}`;
 
 const grantOf = ({ token }: Place): UploadGrant =>
   JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString()) as UploadGrant;
 
-/** In the address and beside it, by both methods. */
+/** In the query and in a header, with both methods. */
 const useEverywhere = async ({ saw }: CanaryRun, { url, token }: Place): Promise<void> => {
   for (const method of ['PUT', 'POST']) {
     for (const [at, headers] of [
@@ -85,7 +87,7 @@ const useEverywhere = async ({ saw }: CanaryRun, { url, token }: Place): Promise
   }
 };
 
-/** What is refused after the token was found to be good. */
+/** Requests that are refused after their token was accepted. */
 const sendBroken = async ({ saw }: CanaryRun, { url, token }: Place): Promise<void> => {
   const other = Buffer.from(bytes).fill('<html>', 0, 12);
   for (const body of [other, bytes.subarray(1), Buffer.concat([bytes, bytes]), Buffer.alloc(0)]) {
@@ -103,7 +105,7 @@ const sendBroken = async ({ saw }: CanaryRun, { url, token }: Place): Promise<vo
   client.destroy();
 };
 
-const useWhereNoneBelongs = async ({ saw, service }: CanaryRun, { url, token }: Place): Promise<void> => {
+const useAtOtherRoutes = async ({ saw, service }: CanaryRun, { url, token }: Place): Promise<void> => {
   const query = `?token=${token}`;
   const asked: readonly (readonly [string, RequestInit])[] = [
     [url + query, { method: 'GET' }],
@@ -126,7 +128,7 @@ const useWhereNoneBelongs = async ({ saw, service }: CanaryRun, { url, token }: 
   saw((await apiOf(service.baseUrl, { Authorization: `Bearer ${token}` }).get('/advertisers')).text);
 };
 
-/** Uploads have nowhere to go. */
+/** Removes the folder of uploads during `run`. */
 const withoutFolder = async (dataDir: string, run: () => Promise<void>): Promise<void> => {
   const [folder, away] = [join(dataDir, 'assets'), join(dataDir, 'assets-away')];
   await rename(folder, away);

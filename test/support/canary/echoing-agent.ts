@@ -3,12 +3,12 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 
 /**
- * An agent that fails, and repeats the token that it was called with wherever a server can say something: each way has
- * an address of its own, `/{way}/mcp`. It speaks as much of MCP as a call takes.
+ * An agent that fails and echoes the token of the call in every place where a server can send text. Each way has its
+ * own address, `/{way}/mcp`. It implements as much of MCP as a call needs.
  */
 export interface EchoingAgent {
   urlOf(way: string): string;
-  /** How often it was called, by way. */
+  /** Call counts by way. */
   readonly calls: Readonly<Record<string, number | undefined>>;
   stop(): Promise<void>;
 }
@@ -16,12 +16,12 @@ export interface EchoingAgent {
 interface Call {
   readonly token: string;
   readonly response: ServerResponse;
-  /** Answers a request of JSON-RPC; a notification has no answer. */
+  /** Answers a JSON-RPC request. A notification has no answer. */
   answer(message: object): void;
 }
 
-/** What it says to whoever wants to begin. */
-const atOnce: Readonly<Record<string, (call: Call) => void>> = {
+/** Answers to the initial request. */
+const initialAnswers: Readonly<Record<string, (call: Call) => void>> = {
   'http-500': ({ token, response }) => {
     response.writeHead(500, `Not with ${token}`, { 'X-Reason': token, 'Content-Type': 'text/plain' });
     response.end(`Error: Bearer ${token} is not what I like\n`);
@@ -47,8 +47,8 @@ const said = (isError: boolean, content: object): object => ({
   result: { isError, content: [{ type: 'text', text: JSON.stringify(content) }], structuredContent: content },
 });
 
-/** What it says to a call of its tool. */
-const toTools: Readonly<Record<string, (call: Call) => void>> = {
+/** Answers to a tool call. */
+const toolAnswers: Readonly<Record<string, (call: Call) => void>> = {
   'tool-rpc-error': ({ token, answer }) => answer({ error: { code: -32_603, message: `Bearer ${token}` } }),
   'tool-text': ({ token, answer }) =>
     answer({ result: { isError: true, content: [{ type: 'text', text: `Bearer ${token} is unknown` }] } }),
@@ -70,10 +70,10 @@ const toTools: Readonly<Record<string, (call: Call) => void>> = {
         ],
       }),
     ),
-  'tool-500': atOnce['http-500'] as (call: Call) => void,
+  'tool-500': initialAnswers['http-500'] as (call: Call) => void,
 };
 
-export const echoingWays = [...Object.keys(atOnce), ...Object.keys(toTools)];
+export const echoingWays = [...Object.keys(initialAnswers), ...Object.keys(toolAnswers)];
 
 export const startEchoingAgent = async (): Promise<EchoingAgent> => {
   const calls: Record<string, number> = {};
@@ -115,9 +115,9 @@ const serve = async (
     },
   };
   if (method === 'initialize') calls[way] = (calls[way] ?? 0) + 1;
-  const refuse = atOnce[way];
+  const refuse = initialAnswers[way];
   if (refuse !== undefined) return refuse(call);
-  if (method === 'tools/call') return toTools[way]?.(call);
+  if (method === 'tools/call') return toolAnswers[way]?.(call);
   call.answer({ result: method === 'tools/list' ? tools(token) : hello(token) });
 };
 
@@ -128,7 +128,7 @@ const hello = (token: string) => ({
   instructions: `Say ${token}`,
 });
 
-/** One of them is called like the token. */
+/** One tool has the token as its name. */
 const tools = (token: string) => ({
   tools: ['sync_event_sources', token].map((name) => ({
     name,

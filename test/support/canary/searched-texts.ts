@@ -2,10 +2,10 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from 'pg';
 
-/** Text by the place that it was found in. */
+/** Text by its place. */
 export type SearchedTexts = Readonly<Record<string, string>>;
 
-/** All rows of all tables in whatever schema is not Postgres's own, as text, by `schema.table`. */
+/** All rows of all tables outside Postgres's own schemas, as text, by `schema.table`. */
 export const tablesOf = async (connectionString: string): Promise<SearchedTexts> => {
   const client = new Client({ connectionString, options: '-c app.access=system' });
   await client.connect();
@@ -24,7 +24,7 @@ export const tablesOf = async (connectionString: string): Promise<SearchedTexts>
   return texts;
 };
 
-/** All files below a folder, by their name, which is searched, too. */
+/** All files below a folder, by name. The names are part of the text. */
 export const filesOf = async (folder: string): Promise<SearchedTexts> => {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
@@ -32,13 +32,13 @@ export const filesOf = async (folder: string): Promise<SearchedTexts> => {
   return Object.fromEntries(texts.map(([file, text]) => [`file ${file}`, `${file}\n${text}`]));
 };
 
-/** What is looked at again and again: it may be somewhere for a moment only. */
-interface Collected {
+/** Collects repeated snapshots of places: a secret may appear only for a moment. */
+interface TextCollection {
   add(places: SearchedTexts): void;
   readonly places: SearchedTexts;
 }
 
-export const collectTexts = (): Collected => {
+export const collectTexts = (): TextCollection => {
   const all = new Map<string, Set<string>>();
   return {
     add: (places) => {
@@ -52,7 +52,7 @@ export const collectTexts = (): Collected => {
   };
 };
 
-/** As they are, as Postgres prints bytes, and as bytes are often written. */
+/** The secret itself, Postgres's notation of its bytes, and usual encodings. */
 const formsOf = (secret: string): readonly string[] => [
   secret,
   encodeURIComponent(secret),
@@ -61,7 +61,7 @@ const formsOf = (secret: string): readonly string[] => [
   Buffer.from(secret, 'base64url').toString('hex'),
 ];
 
-/** @returns each place with the end of what was found there */
+/** @returns each place that contains a secret, with the text around it */
 export const foundIn = (places: SearchedTexts, secrets: Iterable<string>): readonly string[] => {
   const looked = [...secrets].map((secret) => [secret, new Set(formsOf(secret))] as const);
   return Object.entries(places).flatMap(([place, text]) =>

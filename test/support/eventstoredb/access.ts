@@ -3,15 +3,15 @@ import type { EventLog } from './event-log.ts';
 import { accessDenied, notAuthenticated, type GrpcStatus } from './grpc-status.ts';
 import { rawMetadata } from './stream-metadata.ts';
 
-/** Who may use a service, by name. Without it everybody may do everything, as on a server that runs insecurely. */
+/** Users of a service by name. Without users all calls are allowed, as on an insecure server. */
 export type Users = Readonly<
   Record<string, { readonly password: string; readonly groups?: readonly string[] }>
 >;
 
-/** Only admins read `$all` until its metadata says otherwise. */
+/** The default, until the metadata of `$all` changes it. */
 const READERS_OF_ALL = ['$admins'];
 
-/** Why the service refuses a call of this user; undefined when it does not. */
+/** The reason to refuse a call of this user; undefined if it is allowed. */
 export const accessRefusal = (
   users: Users,
   log: EventLog,

@@ -7,13 +7,13 @@ import { NO_STREAM, type ProposedEvent } from './event-log.ts';
 import { invalidArgument, maxAppendSizeExceeded, streamDeleted, timedOut } from './grpc-status.ts';
 import { appendBytesOf, expectedOf, proposedEventOf, streamNameOf } from './messages.ts';
 import type { NodeContext } from './node-context.ts';
-import { suffer } from './suffer.ts';
+import { executeWithFault } from './execute-with-fault.ts';
 import { appendEvents, type WriteResult } from './write-stream.ts';
 
-type Written = Extract<WriteResult, { outcome: 'written' }>;
+type AppendSuccess = Extract<WriteResult, { outcome: 'written' }>;
 type Wrong = Extract<WriteResult, { outcome: 'wrong-revision' }>;
 
-const successMessage = ({ revision, position }: Written): AppendResp => {
+const successMessage = ({ revision, position }: AppendSuccess): AppendResp => {
   const success = new streams.AppendResp.Success();
   if (revision === undefined) success.setNoStream(new shared.Empty());
   else success.setCurrentRevision(String(revision));
@@ -28,7 +28,7 @@ const successMessage = ({ revision, position }: Written): AppendResp => {
   return new streams.AppendResp().setSuccess(success);
 };
 
-/** A conflict is an answer, not a failure of the call. */
+/** A conflict is an answer, not a failed call. */
 const wrongMessage = ({ current }: Wrong, expected: ExpectedRevision): AppendResp => {
   const wrong = new streams.AppendResp.WrongExpectedVersion();
   if (current === NO_STREAM) wrong.setCurrentNoStream(new shared.Empty());
@@ -40,10 +40,10 @@ const wrongMessage = ({ current }: Wrong, expected: ExpectedRevision): AppendRes
   return new streams.AppendResp().setWrongExpectedVersion(wrong);
 };
 
-/** The server's own limit to the time within which an append must be replicated. */
+/** The server's own limit for the replication of an append. */
 const COMMIT_TIMEOUT_MS = 2_000;
 
-/** Streams.Append: the options, then one event per message. */
+/** Streams.Append: the options, then one event in each message. */
 export const handleAppend =
   (context: NodeContext): handleClientStreamingCall<AppendReq, AppendResp> =>
   (call, callback) => {
@@ -63,7 +63,7 @@ export const handleAppend =
       callback(maxAppendSizeExceeded(context.maxAppendBytes));
     });
     const complete = (): void => {
-      // A connection that is lost ends the call here, too, and not all of the append may have come.
+      // A lost connection also ends the call, possibly before the whole append has arrived.
       if (isRefused || call.cancelled || context.isGone(call.getPeer())) return;
       if (options === undefined) return callback(invalidArgument('No options were sent.'));
       const stream = streamNameOf(options.getStreamIdentifier());
@@ -73,11 +73,11 @@ export const handleAppend =
         else if (result.outcome === 'written') callback(null, successMessage(result));
         else callback(null, wrongMessage(result, expected));
       };
-      if (context.standing.role === 'deposed') {
+      if (context.nodeRole.role === 'deposed') {
         context.tail.push(...events);
         return context.later(() => callback(timedOut), COMMIT_TIMEOUT_MS);
       }
-      suffer(
+      executeWithFault(
         context.faults.take('append'),
         () => appendEvents(context.replication?.written ?? context.log, stream, expected, events),
         {
@@ -85,7 +85,7 @@ export const handleAppend =
             if (context.replication === undefined) {
               return context.later(() => answer(result), context.appendDelayMs());
             }
-            // A refusal, too, may rest on what a majority has not got yet.
+            // A refusal may also depend on events that a majority does not have yet.
             context.replication.whenCommitted((isCommitted) =>
               isCommitted ? answer(result) : callback(timedOut),
             );
@@ -96,7 +96,7 @@ export const handleAppend =
         context.later,
       );
     };
-    // Admitted again after the delay: the node may have lost its leadership meanwhile.
+    // Checks admission again after the delay: the node may have lost its leadership meanwhile.
     const admit = (run: () => void): void => context.admit(call, run, callback);
     call.on('end', () => {
       setImmediate(() => admit(() => context.later(() => admit(complete), context.appendDelayMs())));

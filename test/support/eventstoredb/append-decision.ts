@@ -5,13 +5,13 @@ export type ExpectedRevision = bigint | 'any' | 'no_stream' | 'stream_exists';
 
 export type AppendDecision =
   | { readonly outcome: 'append'; readonly undelete: boolean }
-  /** Already there; `last` is the revision of the last of these events, not of the stream. */
+  /** All events exist already. `last` is the revision of the last of them, not of the stream. */
   | { readonly outcome: 'idempotent'; readonly last: bigint }
   /** `current` is `NO_STREAM` or the stream's last revision. */
   | { readonly outcome: 'wrong-revision'; readonly current: bigint }
   | { readonly outcome: 'deleted' };
 
-/** Whether to append, decided as the server's index writer does; deletions ask it, too, with an id of their own. */
+/** Decides about an append as the server's index writer does. Deletions also use it, with their own id. */
 export const decideAppend = (
   log: EventLog,
   stream: string,
@@ -33,7 +33,7 @@ export const decideAppend = (
   return { outcome: 'append', undelete: isSoftDeleted(log, stream) };
 };
 
-/** Knows only what was appended since the server started, and looks at ids, not at their place. */
+/** Knows only ids that were appended since the server started, and ignores their revisions. */
 const decideWeakly = (log: EventLog, stream: string, ids: readonly string[]): AppendDecision => {
   let last: bigint | undefined;
   for (const id of ids) {
@@ -49,7 +49,7 @@ const decideWeakly = (log: EventLog, stream: string, ids: readonly string[]): Ap
     : { outcome: 'idempotent', last };
 };
 
-/** Every event must already be exactly where it would have been put. */
+/** Every event must already exist at exactly its revision. */
 const decideStrongly = (
   log: EventLog,
   stream: string,

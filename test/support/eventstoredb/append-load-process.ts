@@ -1,6 +1,6 @@
 /**
- * Appends from a process of its own, as a service does: `node append-load-process.js URL WORKERS`. Says `ready` to its
- * parent, appends until it is told to `stop`, and then says what came of everything that it sent.
+ * Appends from a separate process, as a service does: `node append-load-process.js URL WORKERS`. Sends `ready` to its
+ * parent, appends until it receives `stop`, and then reports the outcome of all its appends.
  */
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
@@ -38,7 +38,7 @@ const newEvent = (): NewEvent => ({
   },
 });
 
-/** Repeats an append whose outcome is unknown until it is known. @returns the stream's last revision; undefined if refused */
+/** Repeats an append until its outcome is known. @returns the stream's last revision; undefined if refused */
 const settle = async (
   stream: string,
   event: NewEvent,

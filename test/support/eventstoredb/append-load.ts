@@ -2,44 +2,44 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { testProgram } from '../bundles.ts';
 
-/** What came of the appends of one process. */
+/** The outcomes of one process's appends. */
 export interface AppendLoad {
   readonly accepted: { readonly id: string; readonly stream: string; readonly revision: number }[];
-  /** Definitely not written, and not sent again: ids of events. */
+  /** Event ids of definite refusals, which were not repeated. */
   readonly refused: string[];
-  /** Errors that no append may end with. */
+  /** Errors that no append may have. */
   readonly failed: string[];
-  /** Outcomes that were unknown, and were settled by repeating the append. */
+  /** Unknown outcomes that a repeat of the append resolved. */
   unknown: number;
 }
 
-/** A command as its answer says it was done. */
+/** A command with the result in its answer. */
 export interface DoneCommand {
   readonly commandId: string;
   readonly stream: string;
   readonly revision: number;
-  /** What its event holds: how many events the stream has up to it, and the run of the command that appended it. */
+  /** From its event: the number of events in the stream up to it, and the run of the command that appended it. */
   readonly count: number;
   readonly run: string;
 }
 
-/** What came of the commands of one process. */
+/** The outcomes of one process's commands. */
 export interface CommandLoad {
   readonly done: DoneCommand[];
-  /** Definitely not done, and not sent again: keys of commands. */
+  /** Keys of commands that were definitely not executed and not repeated. */
   readonly givenUp: string[];
-  /** Errors that no command may end with, and answers that differ from each other. */
+  /** Errors that no command may have, and answers that differ. */
   readonly failed: string[];
-  /** Outcomes that were unknown, and were settled by repeating the command. */
+  /** Unknown outcomes that a repeat of the command resolved. */
   unknown: number;
-  /** How often a command may have run before, so that its append was read back. */
+  /** How often an append was read back because the command may have run before. */
   readBack: number;
 }
 
 export interface RunningLoad<Load> {
-  /** Code or signal with which the process has ended by itself; undefined while it runs. */
+  /** The exit code or signal of a process that ended by itself; undefined while it runs. */
   readonly ended: number | string | undefined;
-  /** @throws when the process is gone */
+  /** @throws Error if the process has ended */
   stop(): Promise<Load>;
   kill(): void;
 }
@@ -48,10 +48,12 @@ export interface RunningLoad<Load> {
 export const startAppendLoad = (url: string, workers: number): Promise<RunningLoad<AppendLoad>> =>
   startLoad('append-load-process.js', [url, String(workers)]);
 
-/** A planted defect of command-load-process.ts: a command says that its append cannot be a repeat, although it can. */
-export const REPEAT_TAKEN_FOR_THE_FIRST = 'repeat-taken-for-the-first';
+/**
+ * A planted defect of command-load-process.ts: a command reports that its append cannot be a repeat, although it can.
+ */
+export const REPEAT_TREATED_AS_FIRST = 'repeat-treated-as-first';
 
-/** Starts command-load-process.ts. @param databaseUrl a migrated database for its claims @param defect none if absent */
+/** Starts command-load-process.ts. @param databaseUrl a migrated database for its claims @param defect default: none */
 export const startCommandLoad = (
   url: string,
   workers: number,
@@ -76,7 +78,7 @@ const startLoad = async <Load>(file: string, args: readonly string[]): Promise<R
     stop: async () => {
       const answered = once(program, 'message') as Promise<[Load]>;
       const gone = once(program, 'exit').then(() => {
-        throw new Error('The process has ended before it said what came of its appends.');
+        throw new Error('The process has ended before it reported the outcome of its appends.');
       });
       program.send('stop');
       const [outcome] = await Promise.race([answered, gone]);

@@ -19,14 +19,14 @@ import {
   uuidOf,
 } from './messages.ts';
 import type { NodeContext } from './node-context.ts';
-import { suffer } from './suffer.ts';
+import { executeWithFault } from './execute-with-fault.ts';
 import { appendEvents, type WriteResult } from './write-stream.ts';
 
 interface Packable {
   serializeBinary(): Uint8Array;
 }
 
-/** @param type the full name of the message that `details` is */
+/** @param type the full name of the message type of `details` */
 const errorStatus = (code: Code, message: string, details: Packable, type: string): Status => {
   const packed = new any.Any();
   packed.pack(details.serializeBinary(), type);
@@ -91,10 +91,10 @@ interface Pending {
   bytes: number;
 }
 
-/** The server's own limit to the time within which the last chunk of an append must have come. */
+/** The server's own limit for the arrival of an append's last chunk. */
 const CHUNKS_TIMEOUT_MS = 2_000;
 
-/** Streams.BatchAppend: appends come in chunks, several at a time; each is answered by its correlation id. */
+/** Streams.BatchAppend: appends arrive in chunks, several concurrently. Each is answered by its correlation id. */
 export const handleBatchAppend =
   (context: NodeContext): handleBidiStreamingCall<BatchAppendReq, BatchAppendResp> =>
   (call) => {
@@ -140,7 +140,7 @@ export const handleBatchAppend =
     };
 
     const commit = (request: BatchAppendReq, { stream, expected, events }: Pending): void =>
-      suffer(
+      executeWithFault(
         context.faults.take('batch-append'),
         () => appendEvents(context.log, stream, expected, events),
         {

@@ -20,7 +20,7 @@ export const events = (count: number) => Array.from({ length: count }, () => eve
 let streams = 0;
 export const newStream = (category = 'sample'): string => `${category}-${process.pid}-${(streams += 1)}`;
 
-/** Both ways in which the client appends; credentials make it take the unary call. */
+/** The two ways of a client's append. With credentials, the client uses the unary call. */
 export type Path = 'batch' | 'unary';
 
 export const append = (
@@ -35,7 +35,7 @@ export const append = (
     ...(path === 'unary' ? { credentials: { username: 'a', password: 'b' } } : {}),
   });
 
-/** Dispose ends what is open, but only closing the channel ends the connection. */
+/** `dispose` ends open calls, but only closing the channel ends the connection. */
 export const disconnect = async (client: EventStoreDBClient): Promise<void> => {
   await client.dispose();
   const inner = client as unknown as { getChannel(): Promise<{ close(): void }> };
@@ -50,7 +50,7 @@ export const toArray = async <T>(items: AsyncIterable<T>): Promise<T[]> => {
 
 type AnySubscription = AllStreamSubscription | StreamSubscription;
 
-/** What a subscription has done so far, in order, and how it ended. */
+/** The observed events of a subscription, in order, and its end. */
 export interface Watch {
   readonly seen: readonly ('confirmation' | 'caughtUp' | ResolvedEvent<JSONEventType>)[];
   readonly events: readonly ResolvedEvent<JSONEventType>[];
@@ -74,18 +74,19 @@ export const watch = (subscription: AnySubscription): Watch => {
   return { seen, events: received, ended };
 };
 
-/** Long enough for a machine that is busy with other suites, and less than a test has. */
+/** Long enough for a busy machine, but below a test's timeout. */
 const UNTIL_MS_MAX = 45_000;
 
-/** Waits until something holds. @throws after `UNTIL_MS_MAX` */
+/** Waits until a condition holds. @throws Error after `UNTIL_MS_MAX` */
 export const until = async (holds: () => boolean): Promise<void> => {
   for (const start = Date.now(); !holds();) {
-    if (Date.now() - start > UNTIL_MS_MAX) throw new Error(`It did not happen within ${UNTIL_MS_MAX} ms.`);
+    if (Date.now() - start > UNTIL_MS_MAX)
+      throw new Error(`The condition did not hold within ${UNTIL_MS_MAX} ms.`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 };
 
-/** A resolved event's position as subscriptions and reads take it. @throws if it has none */
+/** The position of a resolved event. @throws Error if it has none */
 export const positionOf = (
   resolved: { readonly event?: { readonly position?: Position } } | undefined,
 ): Position => {

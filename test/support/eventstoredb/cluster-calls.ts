@@ -8,15 +8,15 @@ import { status, type handleUnaryCall } from '@grpc/grpc-js';
 import { randomUUID } from 'node:crypto';
 import { ticksOf } from './messages.ts';
 import type { NodeContext } from './node-context.ts';
-import { suffer } from './suffer.ts';
+import { executeWithFault } from './execute-with-fault.ts';
 
 const SERVER_VERSION = '24.2.0';
 
-/** ServerFeatures.GetSupportedMethods: by it the client chooses between batch and unary appends. */
+/** ServerFeatures.GetSupportedMethods: the client uses it to choose between batch and unary appends. */
 export const handleFeatures =
   (context: NodeContext): handleUnaryCall<Empty, SupportedMethods> =>
   (call, callback) =>
-    suffer(
+    executeWithFault(
       context.faults.take('features'),
       () => undefined,
       {
@@ -42,12 +42,12 @@ export const handleFeatures =
       context.later,
     );
 
-/** Gossip.Read: who is in the cluster. */
+/** Gossip.Read: the members of the cluster. */
 export const handleGossip =
   (context: NodeContext): handleUnaryCall<Empty, ClusterInfo> =>
   (call, callback) =>
     context.whenThawed(() =>
-      suffer(
+      executeWithFault(
         context.faults.take('gossip'),
         () => undefined,
         {

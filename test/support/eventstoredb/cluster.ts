@@ -6,7 +6,7 @@ import {
 } from './event-store-service.ts';
 import type { Member } from './node-context.ts';
 
-/** One node of a cluster. It keeps its port, however often it is killed and started. */
+/** One node of a cluster. It keeps its port over all restarts. */
 export interface ClusterNode {
   readonly port: number;
   readonly service: EventStoreService;
@@ -14,27 +14,27 @@ export interface ClusterNode {
 }
 
 /**
- * Nodes in memory that share what a majority of them has, each at a port of its own: they die, are frozen, lose their
- * leadership, come back. Elections happen when a test says so.
+ * Nodes in memory, each with its own port, that share the log of their majority. They can die, freeze, lose their
+ * leadership and return. Tests start elections.
  */
 export interface Cluster {
   readonly nodes: readonly ClusterNode[];
   readonly log: EventLog;
   readonly leader: ClusterNode | undefined;
-  /** @param seeds the nodes that it names; all by default */
+  /** @param seeds the nodes in the URL; default: all */
   url(seeds?: readonly ClusterNode[]): string;
-  /** From now on no node leads: the old leader, if it runs, knows it. */
+  /** From now on no node leads, and the old leader knows that. */
   beginElection(): void;
-  /** Makes a node the leader, which all others that are in touch follow. */
+  /** Makes a node the leader of all connected nodes. */
   elect(node: ClusterNode): void;
-  /** Cuts the leader off from the others, so that it believes that it still leads. The others have no leader. */
+  /** Separates the leader from the others, so that it believes that it still leads. The others have no leader. */
   cutOffLeader(): void;
-  /** It hears of the others again. @returns how many events it had appended by itself, which it cuts off */
+  /** Reconnects it. @returns the number of events that it had appended alone, which it discards */
   rejoin(): number;
   kill(node: ClusterNode): Promise<void>;
-  /** Starts a node that was killed: a follower, if there is a leader. */
+  /** Starts a killed node, as a follower if there is a leader. */
   start(node: ClusterNode): Promise<void>;
-  /** The leader gives its leadership up, stops, and is no longer a member. */
+  /** The leader resigns, stops, and leaves the cluster. */
   leave(node: ClusterNode): Promise<void>;
   close(): Promise<void>;
 }
@@ -67,14 +67,14 @@ export const startCluster = async (
       });
     for (const { service } of inTouch()) service.faults.gossip(members);
   };
-  const standing = (part: Part) => {
+  const nodeRole = (part: Part) => {
     if (leader === undefined) return { role: 'leaderless' } as const;
     if (part === leader) return { role: 'leader' } as const;
     return { role: 'follower', leader: { host: HOST, port: leader.port } } as const;
   };
   const lead = (next: Part | undefined): void => {
     leader = next;
-    for (const part of inTouch()) part.service.stand(standing(part));
+    for (const part of inTouch()) part.service.setRole(nodeRole(part));
     tellEverybody();
   };
   const partOf = (node: ClusterNode): Part => {
@@ -109,7 +109,7 @@ export const startCluster = async (
     elect: (node) => lead(partOf(node)),
     cutOffLeader: () => {
       cutOff = leader;
-      leader?.service.stand({ role: 'deposed' });
+      leader?.service.setRole({ role: 'deposed' });
       lead(undefined);
     },
     rejoin: () => {
@@ -125,7 +125,7 @@ export const startCluster = async (
         ...options,
         log,
         port: part.port,
-        standing: standing(part),
+        nodeRole: nodeRole(part),
       });
       part.isRunning = true;
       part.isMember = true;

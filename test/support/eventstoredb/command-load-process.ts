@@ -1,8 +1,8 @@
 /**
- * Runs commands from a process of its own, as a service does: `node command-load-process.js URL WORKERS DATABASE_URL [DEFECT]`.
- * What lies between a request and its append is the service's own: claims of idempotency keys in Postgres, streams that
- * the process knows, appends of one call. Says `ready` to its parent, runs commands until it is told to `stop`, and then
- * says what came of them.
+ * Runs commands from a separate process, as a service does: `node command-load-process.js URL WORKERS DATABASE_URL
+ * [DEFECT]`. It uses the service's own code from the request to the append: idempotency claims in Postgres, cached
+ * streams, appends. Sends `ready` to its parent, runs commands until it receives `stop`, and then reports their
+ * outcomes.
  */
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
@@ -21,47 +21,50 @@ import { apiErrorOf } from '../../../shared/http/api-error-of.ts';
 import { ApiError } from '../../../shared/http/errors.ts';
 import { createExecuteOnce } from '../../../shared/http/execute-once.ts';
 import { createIdempotencyStore } from '../../../shared/idempotency/idempotency-store.ts';
-import { REPEAT_TAKEN_FOR_THE_FIRST, type CommandLoad, type DoneCommand } from './append-load.ts';
+import { REPEAT_TREATED_AS_FIRST, type CommandLoad, type DoneCommand } from './append-load.ts';
 
 const [, , connectionString = '', workers = '1', databaseUrl = '', defect = ''] = process.argv;
 const log = pino({ level: process.env['TEST_LOG_LEVEL'] ?? 'silent' });
 
-/** Commands of one new stream after its first one. */
+/** Commands on a new stream after its first one. */
 const COMMANDS_OF_STREAM = 6;
-/** Streams that workers of all processes write to, and how long each is written to, ms. */
+/** Streams that the workers of all processes share, and the duration of the use of each, in ms. */
 const SHARED_STREAMS = 12;
 const SHARED_MS = 2_000;
 const IN_FLIGHT_PAUSE_MS = 20;
-/** How often a command is sent again although it is done. A planted defect shows then, and must show soon. */
+/** The probability of repeating a completed command. It exposes a planted defect, which must show soon. */
 const AGAIN = defect === '' ? 0.1 : 1;
 
 interface Tally {
   readonly count: number;
-  /** The run of the command that appended the last event: one that takes a repeat for its own answers with another. */
+  /**
+   * The run of the command that appended the last event. A command that mistakes a repeat for its own append answers
+   * with another run.
+   */
   readonly run: string;
 }
 
-interface Counted {
-  readonly type: 'Counted';
+interface TallyEvent {
+  readonly type: 'TallyEvent';
   readonly data: Tally;
   readonly occurredAt: string;
 }
 
-/** Each event holds how many there are then: a decision on a state that the stream did not have shows in the log. */
-const tally: Decider<Tally, { readonly run: string }, Counted, never> = {
+/** Each event contains the count of events, so the log shows a decision on a wrong state. */
+const tally: Decider<Tally, { readonly run: string }, TallyEvent, never> = {
   initialState: { count: 0, run: '' },
   evolve: (_, { data }) => data,
   decide: ({ run: by }, { count }) => ({
     events: [
-      { type: 'Counted', data: { count: count + 1, run: by }, occurredAt: '2026-01-02T03:04:05.678Z' },
+      { type: 'TallyEvent', data: { count: count + 1, run: by }, occurredAt: '2026-01-02T03:04:05.678Z' },
     ],
   }),
-  events: { Counted: { schemaVersion: 1 } },
+  events: { TallyEvent: { schemaVersion: 1 } },
 };
 
 const openStore = (): EventStore =>
   createEventStoreDbEventStore({ connectionString, log, recordPosition: async () => undefined });
-/** Two connections, each of which knows other streams: a command may be repeated on the other one. */
+/** Two connections with different cached streams: a command may be repeated on the other one. */
 const stores = [openStore(), openStore()] as const;
 const pool = new Pool({ connectionString: databaseUrl, max: 6 });
 const executeOnce = createExecuteOnce(createIdempotencyStore(pool), log);
@@ -82,7 +85,7 @@ const run = async (store: EventStore, { key, stream, isNew, keepsAnswer }: Comma
     const hasRun = async (): Promise<boolean> => {
       const answer = await hasRunBefore();
       if (answer) load.readBack += 1;
-      return answer && defect !== REPEAT_TAKEN_FOR_THE_FIRST;
+      return answer && defect !== REPEAT_TREATED_AS_FIRST;
     };
     try {
       const outcome = await executeCommand(store, tally, {
@@ -92,7 +95,7 @@ const run = async (store: EventStore, { key, stream, isNew, keepsAnswer }: Comma
         isNew,
         hasRunBefore: hasRun,
       });
-      if (outcome.outcome === 'refused') throw new Error('A tally refuses nothing.');
+      if (outcome.outcome === 'refused') throw new Error('A tally has no refusals.');
       const { revision = -1, state } = outcome;
       return { status: 200, body: JSON.stringify({ commandId, stream, revision, ...state }) };
     } catch (error) {
@@ -104,7 +107,10 @@ const run = async (store: EventStore, { key, stream, isNew, keepsAnswer }: Comma
 
 const anyStore = (): EventStore => stores[Math.random() < 0.5 ? 0 : 1];
 
-/** Sends a command until it is done, as clients do; sometimes twice at once, sometimes again although it is done. */
+/**
+ * Sends a command until it succeeds, as clients do. Sometimes it sends it twice concurrently, or repeats it after
+ * success.
+ */
 const settle = async (command: Command): Promise<void> => {
   for (let mayBeThere = false; ;) {
     const runs =
@@ -131,7 +137,7 @@ const settle = async (command: Command): Promise<void> => {
   }
 };
 
-/** @returns the answer of a repeat of a command that is done */
+/** @returns the answer to a repeat of a completed command */
 const again = async (command: Command): Promise<DoneCommand> => {
   for (;;) {
     try {

@@ -41,7 +41,7 @@ const commandSchema = z.discriminatedUnion('command', [
   }),
   z.strictObject({ command: z.literal('reset-connections') }),
   z.strictObject({ command: z.literal('refuse-above'), bytes: z.int().positive() }),
-  /** Stops and starts on the same port; with `keep`, on no more than the first so many records of the log. */
+  /** Stops and starts on the same port. With `keep`, only the first `keep` records of the log remain. */
   z.strictObject({ command: z.literal('restart'), keep: z.int().nonnegative().optional() }),
   z.strictObject({ command: z.literal('state') }),
 ]);
@@ -54,8 +54,8 @@ export interface ServiceState extends Pick<EventStoreService, 'calls' | 'subscri
 }
 
 /**
- * Does what a line of JSON says to a service in another process.
- * @returns a line of JSON: the state of the service afterwards, or what was wrong with the command
+ * Executes a command from a line of JSON on a service in another process.
+ * @returns a line of JSON: the service's state afterwards, or the problem with the command
  */
 export const runCommand = async (
   service: EventStoreService,

@@ -11,7 +11,7 @@ import type { CallKind } from './faults.ts';
 import { invalidArgument, streamDeleted, wrongExpectedVersion } from './grpc-status.ts';
 import { expectedNumber, expectedOf, streamNameOf } from './messages.ts';
 import type { NodeContext } from './node-context.ts';
-import { suffer } from './suffer.ts';
+import { executeWithFault } from './execute-with-fault.ts';
 import { softDelete, tombstone } from './write-stream.ts';
 
 const deletion =
@@ -27,7 +27,7 @@ const deletion =
     const stream = streamNameOf(options.getStreamIdentifier());
     const expected = expectedOf(options, options.getRevision());
     const run = (): void =>
-      suffer(
+      executeWithFault(
         context.faults.take(kind),
         () => write(context.log, stream, expected),
         {
@@ -56,7 +56,7 @@ export const handleDelete = (context: NodeContext): handleUnaryCall<DeleteReq, D
         ),
   );
 
-/** Streams.Tombstone: a deletion for ever. */
+/** Streams.Tombstone: a permanent deletion. */
 export const handleTombstone = (context: NodeContext): handleUnaryCall<TombstoneReq, TombstoneResp> =>
   deletion(context, 'tombstone', tombstone, (position) =>
     position === undefined

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { LogRecord } from './event-log.ts';
 import { recordSchema, storedRecord } from './log-file.ts';
 
-/** The records of one write; a new leader begins with an entry without any. */
+/** The records of one write. A new leader starts with an entry without records. */
 export interface Entry {
   readonly term: number;
   readonly records: readonly LogRecord[];
@@ -12,13 +12,13 @@ export interface Entry {
 
 export const entrySchema = z.strictObject({ term: z.int(), records: z.array(recordSchema) });
 
-/** An entry as JSON holds it. */
+/** An entry as JSON. */
 export const storedEntry = ({ term, records }: Entry): z.input<typeof entrySchema> => ({
   term,
   records: records.map(storedRecord),
 });
 
-/** Entries, the term and the vote of a node, in files. Not synced: the machine does not fail. */
+/** Entries, term and vote of a node, in files. They are not synced: the machine does not fail. */
 export const openEntryFiles = (folder: string) => {
   mkdirSync(folder, { recursive: true });
   const [logPath, votePath] = [join(folder, 'entries.jsonl'), join(folder, 'vote.json')];
@@ -30,7 +30,7 @@ export const openEntryFiles = (folder: string) => {
   const lineOf = (entry: Entry): string => `${JSON.stringify(storedEntry(entry))}\n`;
   const known = read(votePath);
   return {
-    // What was written last may be a part of a line only.
+    // The last write may be an incomplete line.
     entries: read(logPath)
       .split('\n')
       .slice(0, -1)

@@ -3,9 +3,9 @@ import type { LogRecord } from './event-log.ts';
 
 export interface EventFilter {
   matches(record: LogRecord): boolean;
-  /** Records that one page of a read considers at most. */
+  /** The maximum of records that one page of a read considers. */
   readonly window: number;
-  /** Considered records from one checkpoint to the next. */
+  /** Considered records between two checkpoints. */
   readonly checkpointInterval: number;
 }
 

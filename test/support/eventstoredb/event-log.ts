@@ -1,4 +1,4 @@
-/** One event of the log. Its commit and prepare position are the same, as of every event appended over gRPC. */
+/** One event of the log. Its commit and prepare positions are equal, as for every event appended over gRPC. */
 export interface LogRecord {
   readonly position: bigint;
   readonly stream: string;
@@ -18,45 +18,45 @@ export type ProposedEvent = Pick<LogRecord, 'id' | 'type' | 'contentType' | 'dat
 export const DELETED = 0x7fff_ffff_ffff_ffffn;
 export const NO_STREAM = -1n;
 
-/** What the server's disk holds: every event in commit order. It outlives the service that writes it. */
+/** The content of the server's disk: every event in commit order. It outlives its service. */
 export interface EventLog {
   readonly records: readonly LogRecord[];
-  /** Where the next record goes. */
+  /** The position of the next record. */
   readonly end: bigint;
-  /** Every event of a stream by revision, truncated ones included, a tombstone not. */
+  /** Every event of a stream by revision, including truncated ones, without a tombstone. */
   eventsOf(stream: string): readonly LogRecord[];
   /** `NO_STREAM` if it never existed, `DELETED` if it has a tombstone. */
   lastRevision(stream: string): bigint;
   write(stream: string, events: readonly ProposedEvent[]): readonly LogRecord[];
   writeTombstone(stream: string, event: ProposedEvent): LogRecord;
-  /** Takes what another node has written behind the last record. `onWritten` is not given it. */
+  /** Adds records that another node has written, without a call of `onWritten`. */
   receive(records: readonly LogRecord[]): void;
   /**
-   * The revision under which an id was appended to a stream since the server started. An id that was appended before
-   * stays where it was first, in whatever stream (the server's cache of ids takes no second entry for one).
+   * The revision at which an id was appended to a stream since the server started. An id that was appended earlier
+   * keeps its first place, in any stream: the server's cache of ids has one entry for each id.
    */
   recentRevision(stream: string, id: string): bigint | undefined;
-  /** Calls back once when there are more than `count` records. */
+  /** Calls back once when the log has more than `count` records. */
   whenBeyond(count: number, wake: () => void): void;
   /**
-   * A server starts on the log. The first one forgets which ids were appended, as a restarted server does;
-   * those that join are nodes of one cluster. @returns to be called when it stops
+   * Called when a server starts on the log. The first one clears the cache of ids, as a restart does. Others are nodes
+   * of the same cluster. @returns a function to call when the server stops
    */
   serve(): () => void;
-  /** Forgets all but the first `count` records, as a restored backup would. @throws while it is served */
+  /** Keeps only the first `count` records, like a restored backup. @throws Error while it is served */
   truncate(count: number): void;
-  /** A log of its own with the same records. */
+  /** A separate log with the same records. */
   copy(): EventLog;
 }
 
-/** As of a real log: records are bytes, so positions have gaps and depend on what was written. */
+/** As in a real log: records are bytes, so positions have gaps and depend on the content. */
 const HEADER_BYTES = 89n;
 const sizeOf = ({ stream, type, data, metadata }: LogRecord): bigint =>
   HEADER_BYTES + BigInt(Buffer.byteLength(stream) + Buffer.byteLength(type) + data.length + metadata.length);
 
 const isMetastream = (stream: string): boolean => stream.startsWith('$$');
 
-/** @param onWritten is given what was written, before the writer hears of it */
+/** @param onWritten receives new records before their writer gets its answer */
 export const createEventLog = (
   from: readonly LogRecord[] = [],
   onWritten: (records: readonly LogRecord[]) => void = () => undefined,

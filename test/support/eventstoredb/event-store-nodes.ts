@@ -8,7 +8,7 @@ import { sleep } from '../../../shared/async/backoff.ts';
 import { createEventStoreDbEventStore } from '../../../shared/event-store/eventstoredb/eventstoredb-event-store.ts';
 import { freePort } from '../free-port.ts';
 
-/** The command line that starts a node in the foreground; undefined when none is given. */
+/** The command line that starts a node in the foreground, if `EVENTSTORE_COMMAND` is set. */
 export const nodeCommand = (): string | undefined => {
   const given = process.env['EVENTSTORE_COMMAND'] ?? '';
   return given === '' ? undefined : given;
@@ -19,10 +19,10 @@ export interface EventStoreNode {
   readonly port: number;
   /** Ends it without warning. */
   kill(): Promise<void>;
-  /** It keeps its connections and does nothing, until `thaw`. */
+  /** Stops it, with its connections, until `thaw`. */
   freeze(): void;
   thaw(): void;
-  /** Starts it again on its port and its folder. */
+  /** Restarts it on its port and folder. */
   start(): void;
 }
 
@@ -38,11 +38,11 @@ const START_MS_MAX = 180_000;
 const LOOK_MS = 200;
 
 /**
- * Starts nodes of one cluster, each from the same command line with its values put in, and waits until an append can be
- * made. The nodes serve in clear text.
- * @param commandLine run by a shell. `{port}` and `{replicationPort}` are the node's, `{folder}` is an empty directory of
- *   its own, `{seeds}` are the addresses (`host:port`, separated by commas) of the other nodes
- * @throws Error when a node ends by itself, or none takes appends within three minutes
+ * Starts the nodes of a cluster, all from the same command line with their own values, and waits until appends succeed.
+ * The nodes serve without TLS.
+ * @param commandLine run by a shell. `{port}` and `{replicationPort}` are the node's ports, `{folder}` is its own empty
+ * directory, `{seeds}` are the addresses (`host:port`, separated by commas) of the other nodes
+ * @throws Error if a node ends by itself, or no append succeeds within three minutes
  */
 export const startEventStoreNodes = async (commandLine: string, count = 1): Promise<EventStoreNodes> => {
   const folder = await mkdtemp(join(tmpdir(), 'exchange-eventstoredb-'));
@@ -84,7 +84,7 @@ const createNode = (commandLine: string, values: Values) => {
   );
   let program: ChildProcess;
   const start = (): void => {
-    // A process group of its own: the shell and what it starts get every signal together.
+    // A separate process group, so that the shell and its child receive every signal together.
     program = spawn(filled, { shell: true, detached: true, stdio: ['ignore', 'ignore', 'inherit'] });
   };
   const isGone = (): boolean => program.exitCode !== null || program.signalCode !== null;
@@ -121,7 +121,7 @@ const untilAppendable = async (url: string, isGone: () => boolean): Promise<void
       if (isGone()) throw new Error('a node that EVENTSTORE_COMMAND started has ended by itself');
       problem = await store.appendProblem();
       if (problem !== undefined && performance.now() - startMs > START_MS_MAX) {
-        throw new Error(`nodes that EVENTSTORE_COMMAND started take no appends: ${problem}`);
+        throw new Error(`nodes that EVENTSTORE_COMMAND started accept no appends: ${problem}`);
       }
     }
   } finally {

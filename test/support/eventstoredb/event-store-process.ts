@@ -4,23 +4,23 @@ import { createInterface } from 'node:readline';
 import type { Command, ServiceState } from './commands.ts';
 import { testProgram } from '../bundles.ts';
 
-/** The in-memory EventStoreDB in a process of its own. */
+/** The in-memory EventStoreDB in a separate process. */
 export interface EventStoreProcess {
   readonly url: string;
-  /** @throws if the service does not understand the command */
+  /** @throws Error if the service rejects the command */
   command(command: Command): Promise<ServiceState>;
   /** @returns the exit code */
   stop(): Promise<number | null>;
   kill(): void;
 }
 
-/** Starts main.ts. It ends with this process, too. @param args of the program, such as `--port`, `2113` */
+/** Starts main.ts, which also ends with this process. @param args for the program, such as `--port`, `2113` */
 export const startEventStoreProcess = async (...args: readonly string[]): Promise<EventStoreProcess> => {
   const main = testProgram('support/eventstoredb/main.js');
   const program = spawn(process.execPath, [main, '--attached', ...args], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
-  // A program that is gone shows in the end of its output; the broken pipe to it adds nothing.
+  // The end of the output shows that the program has ended. The broken input adds nothing.
   program.stdin.on('error', () => undefined);
   const exited = once(program, 'exit') as Promise<[number | null]>;
   const lines = createInterface({ input: program.stdout })[Symbol.asyncIterator]();
@@ -35,7 +35,7 @@ export const startEventStoreProcess = async (...args: readonly string[]): Promis
   return {
     url,
     command: (command) => {
-      // One at a time: answers come in the order of the commands and do not name them.
+      // One command at a time: answers are in the order of the commands and do not name them.
       const answered = last.then(async () => {
         program.stdin.write(`${JSON.stringify(command)}\n`);
         const answer = JSON.parse(await line()) as ServiceState | { error: string };

@@ -16,39 +16,39 @@ import type { Member, NodeContext } from './node-context.ts';
 import { handlePeers, peerService } from './peer-calls.ts';
 import { handleRead } from './read-call.ts';
 import type { Replication } from './replication.ts';
-import { leadershipRefusal, type Standing } from './standing.ts';
+import { leadershipRefusal, type NodeRole } from './node-role.ts';
 
 export interface EventStoreServiceOptions {
-  /** 0 or absent: any free one. */
+  /** 0 or absent: any free port. */
   readonly port?: number;
-  /** The log to serve: of a service before this one, or of another node of the same cluster. */
+  /** The log to serve: from an earlier service, or from another node of the cluster. */
   readonly log?: EventLog;
-  /** Bytes; 1 MiB if absent. */
+  /** In bytes. Default: 1 MiB. */
   readonly maxAppendSize?: number;
-  /** Methods of Streams that are announced, in lower case; 'unimplemented' as old servers are. */
+  /** Announced methods of Streams, in lower case. 'unimplemented' as on old servers. */
   readonly features?: readonly string[] | 'unimplemented';
-  /** Serves over TLS, as PEM; without it in clear text. */
+  /** PEM files for TLS. Default: no TLS. */
   readonly tls?: { readonly key: string; readonly certificate: string };
-  /** Who may use it; everybody if absent. */
+  /** Default: all calls are allowed. */
   readonly users?: Users;
-  /** Leader of itself if absent. */
-  readonly standing?: Standing;
-  /** One node of a cluster of processes; the log is then its committed one. */
+  /** Default: a leader without a cluster. */
+  readonly nodeRole?: NodeRole;
+  /** For one node in a cluster of processes; `log` is then its committed log. */
   readonly replication?: Replication;
-  /** Before an append is committed, and again before it is answered; 0 if absent. */
+  /** Delay before an append is committed, and again before it is answered. Default: 0. */
   readonly appendDelayMs?: () => number;
-  /** Before a question for the members of the cluster is answered; 0 if absent. */
+  /** Delay before a gossip request is answered. Default: 0. */
   readonly gossipDelayMs?: () => number;
 }
 
 export interface ServiceFaults extends Pick<FaultQueue, 'inject' | 'clear'> {
-  /** Ends all open subscriptions. @returns how many there were */
+  /** Ends all open subscriptions. @returns their number */
   dropSubscriptions(how: Drop): number;
-  /** Resets all connections. @returns how many there were */
+  /** Resets all connections. @returns their number */
   resetConnections(): number;
-  /** From now on appends of more bytes are refused. */
+  /** From now on, larger appends are refused. */
   refuseAbove(bytes: number): void;
-  /** Who is said to be in the cluster from now on. */
+  /** Sets the members that gossip reports. */
   gossip(members: readonly Member[]): void;
 }
 
@@ -57,19 +57,19 @@ export interface EventStoreService {
   readonly port: number;
   readonly log: EventLog;
   readonly faults: ServiceFaults;
-  /** Calls so far by kind, those that suffered from a fault included. */
+  /** Counts of calls by kind, including calls with a fault. */
   readonly calls: Readonly<Record<CallKind, number>>;
-  /** Open at the moment. */
+  /** Open subscriptions. */
   readonly subscriptions: number;
   readonly connections: number;
-  /** How it stands in its cluster from now on. Subscriptions stay open, as the server leaves them. */
-  stand(standing: Standing): void;
-  /** What it appended while it was deposed. `stand` cuts it off when it is deposed no longer. */
+  /** Sets the node's role. As on the server, subscriptions stay open. */
+  setRole(nodeRole: NodeRole): void;
+  /** Events appended while deposed. `setRole` discards them when the node is no longer deposed. */
   readonly tail: readonly ProposedEvent[];
-  /** Takes calls, but does nothing about them until it is thawed: as a process that is stopped. */
+  /** Accepts calls, but does not process them until `thaw`, like a stopped process. */
   freeze(): void;
   thaw(): void;
-  /** Cuts all connections and frees the port. The log stays. */
+  /** Cuts all connections and frees the port. The log remains. */
   close(): Promise<void>;
 }
 
@@ -79,7 +79,7 @@ const MAX_MESSAGE_BYTES = 16 * 1_048_576;
 
 const dropStatus = { end: undefined, cancelled, 'too-slow': consumerTooSlow, unavailable };
 
-/** A socket that is being shut down refuses to be reset, and would then never be closed at all. */
+/** A socket that is shutting down refuses a reset and would otherwise never close. */
 const reset = (socket: Socket): void => {
   if (socket.writableEnded) socket.destroy();
   else socket.resetAndDestroy();
@@ -104,9 +104,9 @@ const createGrpcServer = (context: NodeContext, replication: Replication | undef
 };
 
 /**
- * An EventStoreDB of one node in memory, for tests of what a client does over real gRPC. It follows the public
- * source of the server (24.x) in what it decides and answers, so passing tests against it are tests of the wire, not
- * of compatibility with a real server.
+ * A single EventStoreDB node in memory, for tests of a client over real gRPC. It decides and answers like the public
+ * source of the server (24.x). So these tests show how a client uses the protocol, not compatibility with a real
+ * server.
  */
 export const startEventStoreService = async ({
   port = 0,
@@ -115,7 +115,7 @@ export const startEventStoreService = async ({
   features = ['batchappend'],
   tls,
   users,
-  standing = { role: 'leader' },
+  nodeRole = { role: 'leader' },
   replication,
   appendDelayMs = () => 0,
   gossipDelayMs = () => 0,
@@ -142,10 +142,10 @@ export const startEventStoreService = async ({
     features: features === 'unimplemented' ? undefined : features,
     members: [],
     subscriptions: new Set(),
-    standing,
+    nodeRole,
     tail: [],
     whenInTouch: () => {
-      if (!isFrozen && context.standing.role !== 'deposed') return undefined;
+      if (!isFrozen && context.nodeRole.role !== 'deposed') return undefined;
       return new Promise((resolve) => outOfTouch.push(resolve));
     },
     appendDelayMs,
@@ -158,7 +158,7 @@ export const startEventStoreService = async ({
       context.whenThawed(() => {
         const refusal =
           (users && accessRefusal(users, log, call.metadata, isReadOfAll)) ??
-          leadershipRefusal(context.standing, call.metadata);
+          leadershipRefusal(context.nodeRole, call.metadata);
         if (refusal === undefined) run();
         else refuse(refusal);
       }),
@@ -217,8 +217,8 @@ export const startEventStoreService = async ({
       },
     },
     calls: queue.calls,
-    stand: (next) => {
-      context.standing = next;
+    setRole: (next) => {
+      context.nodeRole = next;
       if (next.role === 'deposed') context.log = log.copy();
       else {
         context.log = log;

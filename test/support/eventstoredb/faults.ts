@@ -1,6 +1,8 @@
 import type { status } from '@grpc/grpc-js';
 
-/** An append is a call when all of it has come; one that is refused for its size is none. */
+/**
+ * An append counts as a call after it has arrived completely. An append that is refused for its size does not count.
+ */
 export const callKinds = [
   'append',
   'batch-append',
@@ -15,48 +17,46 @@ export const callKinds = [
 export type CallKind = (typeof callKinds)[number];
 
 export type Fault =
-  /** Accepted, nothing done, never answered. */
+  /** Accepted, but not executed and never answered. */
   | { readonly fault: 'mute' }
-  /** Done and never answered. */
+  /** Executed, but never answered. */
   | { readonly fault: 'mute-after-commit' }
-  /** Done at once, answered `delayMs` later. */
+  /** Executed immediately, answered `delayMs` later. */
   | { readonly fault: 'late-reply'; readonly delayMs: number }
-  /** The connection is reset and nothing done. */
+  /** The connection is reset, and the call not executed. */
   | { readonly fault: 'reset' }
-  /** Done, then the connection is reset. */
+  /** Executed, then the connection is reset. */
   | { readonly fault: 'reset-after-commit' }
-  /** "Operation timed out" and nothing done. */
+  /** "Operation timed out", and not executed. */
   | { readonly fault: 'timeout' }
-  /** "Operation timed out" although it was done. */
+  /** "Operation timed out", although executed. */
   | { readonly fault: 'timeout-after-commit' }
-  /** UNAVAILABLE; the stream of batches ends with it. */
+  /** UNAVAILABLE, which also ends the batch stream. */
   | { readonly fault: 'unavailable' }
   /** "Server Is Not Ready": UNAVAILABLE, but inside the answer to a batch append. */
   | { readonly fault: 'not-ready' }
-  /** A node that names another one as the leader. */
+  /** Names another node as the leader. */
   | { readonly fault: 'not-leader'; readonly host: string; readonly port: number }
   /** Any other gRPC status. */
   | { readonly fault: 'status'; readonly code: status; readonly details?: string | undefined };
 
-/** The next `next` calls (1 if absent, for ever if null) of these kinds, or of any kind. */
+/** The next `next` calls (default 1; null: all) of these kinds, or of any kind. */
 export type Injection = Fault & {
   readonly kinds?: readonly CallKind[] | undefined;
   readonly next?: number | null | undefined;
 };
 
-/**
- * How open subscriptions end: with status OK, or with CANCELLED, ABORTED (the consumer is too slow) or UNAVAILABLE.
- */
+/** The end of open subscriptions: status OK, CANCELLED, ABORTED (the consumer is too slow) or UNAVAILABLE. */
 export type Drop = 'end' | 'cancelled' | 'too-slow' | 'unavailable';
 
 export interface FaultQueue {
-  /** Faults take effect in the order in which they were injected; a call suffers from one at most. */
+  /** Faults take effect in the order of injection, at most one for each call. */
   inject(injection: Injection): void;
-  /** Forgets what has not yet taken effect. Calls that were muted stay so. */
+  /** Removes faults that have not taken effect yet. Unanswered calls stay unanswered. */
   clear(): void;
-  /** Counts a call. @returns what it has to suffer from */
+  /** Counts a call. @returns its fault */
   take(kind: CallKind): Fault | undefined;
-  /** Calls so far, by kind. */
+  /** Counts of calls by kind. */
   readonly calls: Readonly<Record<CallKind, number>>;
 }
 

@@ -1,6 +1,6 @@
 import { Metadata, status, type StatusObject } from '@grpc/grpc-js';
 
-/** Statuses as the server sends them: code, words and the trailers by which the client tells them apart. */
+/** Statuses as the server sends them: code, message, and the trailers by which the client distinguishes them. */
 export type GrpcStatus = Partial<StatusObject> & Pick<StatusObject, 'code' | 'details'>;
 
 const withTrailers = (

@@ -5,7 +5,7 @@ import { createEventLog, type EventLog, type LogRecord } from './event-log.ts';
 
 const bytes = z.string().transform((text) => new Uint8Array(Buffer.from(text, 'base64')));
 const big = z.string().transform((text) => BigInt(text));
-/** A record as JSON holds it. */
+/** A record as JSON. */
 export const recordSchema = z.strictObject({
   position: big,
   stream: z.string(),
@@ -28,12 +28,12 @@ export const storedRecord = (written: LogRecord): z.input<typeof recordSchema> =
 
 const lineOf = (written: LogRecord): string => `${JSON.stringify(storedRecord(written))}\n`;
 
-/** A log that is in a file of a folder, too, so that a program that was killed finds it again. */
+/** A log that is also in a file, so that a restarted program finds it again. */
 export const openLogFile = (folder: string): EventLog => {
   mkdirSync(folder, { recursive: true });
   const path = join(folder, 'log.jsonl');
   appendFileSync(path, '');
-  // What was written last may be a part of a line only: it was never acknowledged.
+  // The last write may be an incomplete line, which was never acknowledged.
   const lines = readFileSync(path, 'utf8').split('\n').slice(0, -1);
   const records = lines.map((line): LogRecord => recordSchema.parse(JSON.parse(line)));
   return createEventLog(records, (written) => appendFileSync(path, written.map(lineOf).join('')));

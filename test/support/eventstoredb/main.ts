@@ -7,12 +7,12 @@ import { createSend } from './peer-calls.ts';
 import { createReplication } from './replication.ts';
 
 /**
- * The in-memory EventStoreDB as a program of its own: `node main.js [--port N] [--folder PATH] [--max-append-size BYTES]
- * [--attached] [--seeds HOST:PORT,...] [--replication-port N]`. With a folder its log outlives it.
- * A line of JSON on its input is a command, answered by a line (commands.ts); with `--attached` it ends with its input.
+ * The in-memory EventStoreDB as a separate program: `node main.js [--port N] [--folder PATH] [--max-append-size BYTES]
+ * [--attached] [--seeds HOST:PORT,...] [--replication-port N]`. With a folder its log survives a restart. Each line of
+ * JSON on its input is a command, answered by a line (commands.ts). With `--attached` it ends with its input.
  *
- * With seeds, which are the other nodes of its cluster, it needs a port and a folder, and knows no commands
- * (replication.ts). Nodes talk at the ports of `--seeds`: `--replication-port` is taken, as of a real node, and not used.
+ * With seeds, the other nodes of its cluster, it needs a port and a folder and accepts no commands (replication.ts).
+ * Nodes communicate at the ports in `--seeds`. `--replication-port` is accepted as by a real node, but not used.
  */
 const { values } = parseArgs({
   options: {
@@ -38,10 +38,10 @@ const startNode = async (own: number, inFolder: string): Promise<EventStoreServi
     ...options,
     log,
     replication,
-    standing: { role: 'leaderless' },
+    nodeRole: { role: 'leaderless' },
   });
-  replication.start((standing, leaderPort) => {
-    node.stand(standing);
+  replication.start((nodeRole, leaderPort) => {
+    node.setRole(nodeRole);
     node.faults.gossip(
       [own, ...peers].map((member) => ({
         host: '127.0.0.1',

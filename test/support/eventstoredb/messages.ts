@@ -20,7 +20,7 @@ export const uuidOf = (uuid: UUID | undefined): string => {
   return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 };
 
-/** The expected revision of an append, deletion or tombstone. @param revision the value when it is an exact one */
+/** The expected revision of an append, deletion or tombstone. @param revision the exact revision, if given */
 export const expectedOf = (
   options: { hasNoStream(): boolean; hasAny(): boolean; hasStreamExists(): boolean },
   revision: string,
@@ -30,7 +30,7 @@ export const expectedOf = (
   return options.hasStreamExists() ? 'stream_exists' : BigInt(revision);
 };
 
-/** As the server writes it where only a number fits. */
+/** The server's notation in numeric fields. */
 export const expectedNumber = (expected: ExpectedRevision): bigint =>
   expected === 'no_stream' ? -1n : expected === 'any' ? -2n : expected === 'stream_exists' ? -4n : expected;
 
@@ -44,11 +44,11 @@ export const proposedEventOf = (
   metadata: message.getCustomMetadata_asU8(),
 });
 
-/** As the server counts it for MaxAppendSize. */
+/** The size that the server compares with MaxAppendSize. */
 export const appendBytesOf = ({ data, metadata, type }: ProposedEvent): number =>
   data.length + metadata.length + 2 * type.length;
 
-/** The server's times are in units of 100 ns. */
+/** The server's times have units of 100 ns. */
 export const ticksOf = (ms: number): string => String(BigInt(ms) * 10_000n);
 
 const recordedEvent = (record: LogRecord): ReadResp.ReadEvent.RecordedEvent => {
@@ -68,7 +68,7 @@ const recordedEvent = (record: LogRecord): ReadResp.ReadEvent.RecordedEvent => {
   return event;
 };
 
-/** @param link the link by which the event was found */
+/** @param link the link that led to the event */
 export const eventMessage = (event: LogRecord | undefined, link?: LogRecord): ReadResp => {
   const message = new streams.ReadResp.ReadEvent();
   if (event !== undefined) message.setEvent(recordedEvent(event));

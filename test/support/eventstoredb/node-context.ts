@@ -2,7 +2,7 @@ import type { EventLog, ProposedEvent } from './event-log.ts';
 import type { Metadata } from '@grpc/grpc-js';
 import type { FaultQueue } from './faults.ts';
 import type { Replication } from './replication.ts';
-import type { Standing } from './standing.ts';
+import type { NodeRole } from './node-role.ts';
 import type { GrpcStatus } from './grpc-status.ts';
 
 export interface Member {
@@ -12,34 +12,34 @@ export interface Member {
   readonly isAlive?: boolean;
 }
 
-/** What the handlers of one running service share. */
+/** State that the handlers of one running service share. */
 export interface NodeContext {
-  /** What the node knows of the cluster's log: a deposed one knows it as it was then. */
+  /** The node's view of the cluster's log. A deposed node has the state from that time. */
   log: EventLog;
-  /** Present in a cluster of processes: appends are written there, and acknowledged when a majority has them. */
+  /** Only in a cluster of processes: appends go there, and are acknowledged when a majority has them. */
   readonly replication: Pick<Replication, 'written' | 'whenCommitted'> | undefined;
   readonly faults: FaultQueue;
-  /** Of one append: data, metadata and twice the type of all its events. */
+  /** For one append: data, metadata and twice the type of all its events. */
   maxAppendBytes: number;
-  /** Methods of Streams that the client may use beyond the first ones, in lower case; undefined: UNIMPLEMENTED. */
+  /** Methods of Streams that the client may use beyond the first ones, in lower case. Undefined: UNIMPLEMENTED. */
   features: readonly string[] | undefined;
   members: readonly Member[];
   /** Ends each open subscription with a status, or with OK. */
   readonly subscriptions: Set<(status: GrpcStatus | undefined) => void>;
-  standing: Standing;
-  /** What a deposed node has appended by itself. */
+  nodeRole: NodeRole;
+  /** Events that a deposed node has appended alone. */
   readonly tail: ProposedEvent[];
-  /** Before an append is committed, and again before it is answered; ms. */
+  /** Delay before an append is committed, and again before it is answered, in ms. */
   appendDelayMs: () => number;
-  /** Before a question for the members is answered; ms. */
+  /** Delay before a gossip request is answered, in ms. */
   gossipDelayMs: () => number;
-  /** At once, or when the node is no longer frozen. */
+  /** Runs immediately, or when the node is no longer frozen. */
   whenThawed(run: () => void): void;
-  /** Resolves when the node hears of the others: it is neither frozen nor deposed. */
+  /** Resolves when the node is neither frozen nor deposed, so that it receives events from the others. */
   whenInTouch(): Promise<void> | undefined;
   /**
-   * Runs a call when the node is not frozen, unless the user or how the node stands refuses it.
-   * @param isReadOfAll it reads `$all`, which takes a right of its own
+   * Runs a call when the node is not frozen, unless the user's rights or the node's role refuse it.
+   * @param isReadOfAll true for a read of `$all`, which needs a separate right
    */
   admit(
     call: { readonly metadata: Metadata },
@@ -47,10 +47,10 @@ export interface NodeContext {
     refuse: (status: GrpcStatus) => void,
     isReadOfAll?: boolean,
   ): void;
-  /** Resets the connection that comes from this address. */
+  /** Resets the connection from this address. */
   reset(peer: string): void;
-  /** The connection is no longer there: what ended with it was cut short. */
+  /** True if the connection has ended, so that its calls were incomplete. */
   isGone(peer: string): boolean;
-  /** As setTimeout, until the service is closed. */
+  /** Like `setTimeout`, until the service is closed. */
   later(run: () => void, delayMs: number): void;
 }

@@ -3,20 +3,20 @@ import type { ServerWritableStream } from '@grpc/grpc-js';
 import type { GrpcStatus } from './grpc-status.ts';
 import type { NodeContext } from './node-context.ts';
 
-/** The answer to a read: messages at the pace of the client, until either side ends it. */
+/** The answer to a read: messages at the client's pace, until either side ends it. */
 export interface Outgoing {
   readonly isOver: boolean;
-  /** Resolves when it is over. */
+  /** Resolves at the end. */
   readonly over: Promise<void>;
-  /** Waits for what `register` is given to be called, or until it is over. */
+  /** Waits until the registered callback is called, or until the end. */
   pause(register: (wake: () => void) => void): Promise<void>;
-  /** Resolves when there is room for more, or it is over. */
+  /** Resolves when the next message can be sent, or at the end. */
   send(message: ReadResp): Promise<void>;
   /** Ends with a status, or with OK. */
   end(status?: GrpcStatus): void;
 }
 
-/** @param whenInTouch as of the node: what it cannot know it does not send */
+/** @param whenInTouch from the node: it does not send events that it cannot have */
 export const createOutgoing = (
   call: ServerWritableStream<ReadReq, ReadResp>,
   whenInTouch: NodeContext['whenInTouch'],
@@ -32,7 +32,7 @@ export const createOutgoing = (
     resolveOver();
     wake();
   };
-  // One pending promise at a time: racing every wait against `over` would collect one reaction per message.
+  // One pending promise at a time: racing every wait against `over` would add one reaction for each message.
   const pause: Outgoing['pause'] = async (register) => {
     if (isOver) return;
     await new Promise<void>((resolve) => {

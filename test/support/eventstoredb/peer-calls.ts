@@ -8,7 +8,7 @@ import {
 } from '@grpc/grpc-js';
 import type { Message, Replication, ReplicationOptions, Reply } from './replication.ts';
 
-/** How nodes in different processes talk: JSON in unary calls, at the port at which they serve clients. */
+/** Calls between nodes in different processes: JSON in unary calls, on the port for clients. */
 
 const PATH = '/stand-in.Peer/Ask';
 const toBytes = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
@@ -32,7 +32,7 @@ export const handlePeers = (replication: Replication): UntypedServiceImplementat
   return { ask };
 };
 
-/** One connection to each peer, which is made again soon when the peer comes back. */
+/** One connection to each peer. It is restored soon after the peer restarts. */
 export const createSend = (): ReplicationOptions['send'] => {
   const clients = new Map<number, Client>();
   const clientOf = (peer: number): Client => {

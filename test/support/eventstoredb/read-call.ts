@@ -10,7 +10,7 @@ import type { NodeContext } from './node-context.ts';
 import { createOutgoing, type Outgoing } from './outgoing.ts';
 import { indexOf, isBoundary, stateOf, visibleEvents } from './read-log.ts';
 import { resolveLink } from './resolve-link.ts';
-import { suffer } from './suffer.ts';
+import { executeWithFault } from './execute-with-fault.ts';
 import { subscribeToAll, subscribeToStream } from './subscription.ts';
 
 type StreamOptions = ReadReq.Options.StreamOptions;
@@ -29,7 +29,7 @@ const positionOf = (all: AllOptions): bigint | undefined => {
   return position === undefined ? undefined : BigInt(position.getCommitPosition());
 };
 
-/** From a revision, inclusive, in both directions. */
+/** From a revision, inclusive in both directions. */
 const selectStream = (
   log: EventLog,
   options: ReadReq.Options,
@@ -49,7 +49,7 @@ const selectStream = (
   return selected.toReversed();
 };
 
-/** Forwards from a position, inclusive; backwards from before it. */
+/** Forwards from a position, inclusive. Backwards from before it. */
 const selectAll = (log: EventLog, options: ReadReq.Options, all: AllOptions): readonly LogRecord[] => {
   const position = positionOf(all);
   const index = all.hasEnd() ? log.records.length : position === undefined ? 0 : indexOf(log, position);
@@ -129,7 +129,7 @@ export const handleRead =
       else if (all !== undefined) await answerAll(context, options, all, out);
     };
     const run = (): void =>
-      suffer(
+      executeWithFault(
         context.faults.take(kind),
         () => undefined,
         {

@@ -21,7 +21,7 @@ export const visibleEvents = (log: EventLog, stream: string): readonly LogRecord
     );
 };
 
-/** How many records come before a position. */
+/** The number of records before a position. */
 export const indexOf = (log: EventLog, position: bigint): number => {
   let low = 0;
   let high = log.records.length;
@@ -33,6 +33,6 @@ export const indexOf = (log: EventLog, position: bigint): number => {
   return low;
 };
 
-/** Whether a record begins there. What lies beyond the end cannot be told apart from what is still to come. */
+/** Whether a record begins there. A position beyond the end may belong to a future record. */
 export const isBoundary = (log: EventLog, position: bigint): boolean =>
   position === 0n || position >= log.end || log.records[indexOf(log, position)]?.position === position;

@@ -1,15 +1,15 @@
 import { GenericContainer, getContainerRuntimeClient, Wait } from 'testcontainers';
 import { nodeCommand, startEventStoreNodes } from './event-store-nodes.ts';
 
-/** An EventStoreDB that is not the in-memory service. */
+/** An EventStoreDB other than the in-memory service. */
 export interface RealServer {
   readonly url: string;
-  /** Where it came from, for people. */
+  /** A description of the server's origin. */
   readonly origin: string;
   stop(): Promise<void>;
 }
 
-/** The same as in `docker-compose.yml`, and chosen by the same variable. */
+/** The image of `docker-compose.yml`, selected by the same variable. */
 const IMAGE = 'docker.eventstore.com/eventstore/eventstoredb-ee:24.10.4';
 const PORT = 2113;
 const START_MS_MAX = 180_000;
@@ -42,8 +42,8 @@ const startContainer = async (image: string): Promise<RealServer> => {
 };
 
 /**
- * A node that `EVENTSTORE_COMMAND` starts, else the server that `EVENTSTORE_URL` names, else one in a container if an
- * engine answers. Where there is none, it says so in one line.
+ * A node that `EVENTSTORE_COMMAND` starts, else the server of `EVENTSTORE_URL`, else one in a container if an engine
+ * answers. Otherwise it prints a line.
  */
 export const findRealServer = async (say: (text: string) => void): Promise<RealServer | undefined> => {
   const command = nodeCommand();
@@ -55,7 +55,7 @@ export const findRealServer = async (say: (text: string) => void): Promise<RealS
   if (given !== '') {
     return { url: given, origin: 'the server that EVENTSTORE_URL names', stop: async () => undefined };
   }
-  const none = 'no real EventStoreDB was met: neither EVENTSTORE_COMMAND nor EVENTSTORE_URL is set';
+  const none = 'no real EventStoreDB was tested: neither EVENTSTORE_COMMAND nor EVENTSTORE_URL is set';
   if (!(await isEngineThere())) {
     say(`${none}, and no container engine answers`);
     return undefined;

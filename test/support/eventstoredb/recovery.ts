@@ -12,7 +12,7 @@ const firstAccepted = async (store: EventStoreDbEventStore): Promise<number> => 
   }
 };
 
-/** Processes that stand differently to the leader that goes. */
+/** Processes in different states when the leader disappears. */
 export const PROCESSES = [
   'has done nothing since',
   'has tried since',
@@ -21,11 +21,11 @@ export const PROCESSES = [
 ] as const;
 
 /**
- * How soon processes are back when a leader goes.
- * @param open a store of a new process, which knows all nodes, or only the leader that goes
- * @param go makes the leader go
- * @param untilLed resolves at the moment when another node leads
- * @returns of each of `PROCESSES`, ms from that moment until its first append is accepted
+ * The recovery time of processes when a leader disappears.
+ * @param open a store of a new process that knows all nodes, or only the old leader
+ * @param go stops the leader
+ * @param untilLed resolves when another node leads
+ * @returns for each of `PROCESSES`, the ms from then until its first accepted append
  */
 export const recoverFrom = async (
   open: (seeds: 'all' | 'old leader') => EventStoreDbEventStore,
@@ -38,7 +38,7 @@ export const recoverFrom = async (
   const tried = firstAccepted(busy);
   await untilLed();
   const ledMs = performance.now();
-  // A store connects when it is first used.
+  // A store connects at its first use.
   const accepted = await Promise.all([
     firstAccepted(idle),
     tried,

@@ -1,37 +1,40 @@
 import { z } from 'zod';
 import { entrySchema, openEntryFiles, storedEntry, type Entry } from './entry-files.ts';
 import { createEventLog, type EventLog, type LogRecord } from './event-log.ts';
-import type { Standing } from './standing.ts';
+import type { NodeRole } from './node-role.ts';
 
 /**
- * What lets several processes of the in-memory service be one cluster: they elect a leader and replicate its log to a
- * majority, as Raft describes it (terms, votes for nodes whose log is not older, entries behind a common entry, commits
- * by a majority). What a majority has not got is never shown to readers, and no append of it is acknowledged.
+ * Makes several processes of the in-memory service one cluster. They elect a leader and replicate its log to a majority
+ * as in Raft: terms, votes for nodes with a log that is not older, entries after a common entry, commits by a majority.
+ * Readers never see entries without a majority, and their appends are not acknowledged.
  *
- * It is not how EventStoreDB replicates: no gossip between nodes, no priorities, no epochs in the log, no clones, elections
- * in 1 to 2 s. It makes the same things happen to clients: leaders that die, are frozen, come back believing that they
- * lead, and cut off what they alone have.
+ * EventStoreDB replicates differently: this has no gossip between nodes, no priorities, no epochs in the log, no
+ * clones, and elections in 1 to 2 s. But clients see the same effects: leaders that die, freeze, return in the belief
+ * that they lead, and discard events that they alone have.
  */
 export interface Replication {
-  /** What a majority has. */
+  /** The entries that a majority has. */
   readonly committed: EventLog;
-  /** What this node has: appends of a leader are decided on it, and written to it. */
+  /** The entries of this node. A leader decides on them and appends to them. */
   readonly written: EventLog;
-  /** Calls back with true when a majority has what was written so far; with false when that takes too long, or another node leads. */
+  /**
+   * Calls back with true when a majority has all entries written so far. Calls back with false after a timeout, or if
+   * another node leads.
+   */
   whenCommitted(ended: (isCommitted: boolean) => void): void;
-  /** What this node answers to another one. */
+  /** Answers a message of another node. */
   answer(message: unknown): Reply;
-  /** Takes part from now on. @param onStanding is called when the node stands differently, with the port that leads */
-  start(onStanding: (standing: Standing, leaderPort: number | undefined) => void): void;
+  /** Starts taking part. @param onRoleChange called when the node's role changes, with the leader's port */
+  start(onRoleChange: (nodeRole: NodeRole, leaderPort: number | undefined) => void): void;
 }
 
 export interface ReplicationOptions {
   readonly port: number;
   /** Ports of the other nodes. */
   readonly peers: readonly number[];
-  /** Holds the node's log and votes while it is not running. */
+  /** The folder of the node's log and votes. */
   readonly folder: string;
-  /** Sends a message to another node. @throws Error when there is no answer within the time, ms */
+  /** Sends a message to another node. @throws Error without an answer within `withinMs` */
   readonly send: (peer: number, message: Message, withinMs: number) => Promise<Reply>;
 }
 
@@ -47,7 +50,7 @@ const messageSchema = z.discriminatedUnion('kind', [
     kind: z.literal('entries'),
     term: z.int(),
     from: z.int(),
-    /** How many entries are before these, and the term of the last one of them. */
+    /** The number of entries before these, and the term of the last one of them. */
     count: z.int(),
     lastTerm: z.int(),
     entries: z.array(entrySchema),
@@ -59,7 +62,7 @@ export type Message = z.input<typeof messageSchema>;
 export interface Reply {
   readonly term: number;
   readonly isTaken: boolean;
-  /** Entries that both nodes have, as far as is known; for another try where they were not taken. */
+  /** Entries that both nodes have, as far as known. The next attempt starts there if the entries were rejected. */
   readonly count: number;
 }
 
@@ -67,9 +70,9 @@ const HOST = '127.0.0.1';
 const TICK_MS = 50;
 const HEARTBEAT_MS = 150;
 const CALL_MS_MAX = 600;
-/** Without a leader for this long, and up to as long again, a node wants to lead. */
+/** A node that has no leader for this time, and up to as long again, starts an election. */
 const ELECTION_MS = 1_000;
-/** A leader that has not heard of a majority for this long gives up. */
+/** A leader without contact to a majority for this long resigns. */
 const ALONE_MS_MAX = 2_000;
 const COMMIT_MS_MAX = 2_000;
 const MESSAGE_BYTES_MAX = 2_000_000;
@@ -85,13 +88,13 @@ export const createReplication = ({ port, peers, folder, send }: ReplicationOpti
   let { term, votedFor } = files;
   let leaderPort: number | undefined;
   let isLeader = false;
-  /** Entries that were there when this node began to lead, and the one that it began with. */
+  /** The number of entries when this node's term began, including its first one. */
   let ownFrom = 0;
   let committedCount = 0;
   let heardMs = performance.now();
   let waitMsMax = ELECTION_MS;
-  let told = '';
-  let onStanding: Parameters<Replication['start']>[0] = () => undefined;
+  let lastReported = '';
+  let onRoleChange: Parameters<Replication['start']>[0] = () => undefined;
   const progress = new Map<number, { count: number; heardMs: number; isSending: boolean }>();
   const waiting = new Set<() => void>();
 
@@ -113,11 +116,11 @@ export const createReplication = ({ port, peers, folder, send }: ReplicationOpti
     const isReady = isLeader && committedCount >= ownFrom;
     const leader =
       leaderPort !== undefined && leaderPort !== port ? { host: HOST, port: leaderPort } : undefined;
-    const standing: Standing =
+    const nodeRole: NodeRole =
       leader !== undefined ? { role: 'follower', leader } : { role: isReady ? 'leader' : 'leaderless' };
-    if (told === JSON.stringify(standing)) return;
-    told = JSON.stringify(standing);
-    onStanding(standing, isReady ? port : leader?.port);
+    if (lastReported === JSON.stringify(nodeRole)) return;
+    lastReported = JSON.stringify(nodeRole);
+    onRoleChange(nodeRole, isReady ? port : leader?.port);
   };
   const commitTo = (count: number): void => {
     for (; committedCount < count; committedCount += 1) {
@@ -138,7 +141,7 @@ export const createReplication = ({ port, peers, folder, send }: ReplicationOpti
   const countCommitted = (): void => {
     const counts = [entries.length, ...[...progress.values()].map(({ count }) => count)];
     const count = counts.toSorted((a, b) => b - a)[majority - 1] ?? 0;
-    // Entries of earlier terms are committed by one of this term behind them only.
+    // Entries of earlier terms are committed only together with a later entry of this term.
     if (count > committedCount && lastTerm(count) === term) commitTo(count);
   };
   const sendEntries = async (peer: number): Promise<void> => {
@@ -167,7 +170,7 @@ export const createReplication = ({ port, peers, folder, send }: ReplicationOpti
         countCommitted();
       } while (at.count < entries.length);
     } catch {
-      // It is away: the next heartbeat tries again.
+      // The peer is unavailable: the next heartbeat tries again.
     } finally {
       at.isSending = false;
     }
@@ -185,7 +188,7 @@ export const createReplication = ({ port, peers, folder, send }: ReplicationOpti
     ownFrom = entries.length + 1;
     add([{ term, records: [] }]);
   };
-  const stand = async (): Promise<void> => {
+  const startElection = async (): Promise<void> => {
     follow(term + 1);
     votedFor = port;
     files.keepVote(term, votedFor);
@@ -207,7 +210,7 @@ export const createReplication = ({ port, peers, folder, send }: ReplicationOpti
   const tick = (): void => {
     const nowMs = performance.now();
     if (nowMs - tickedMs > ELECTION_MS / 2) {
-      // It was frozen: what the others did meanwhile is heard first.
+      // After a freeze, hear first what the others did meanwhile.
       heardMs = nowMs;
       for (const at of progress.values()) at.heardMs = nowMs;
     }
@@ -221,7 +224,7 @@ export const createReplication = ({ port, peers, folder, send }: ReplicationOpti
     } else if (nowMs - heardMs > waitMsMax) {
       heardMs = nowMs;
       waitMsMax = ELECTION_MS * (1 + Math.random());
-      void stand();
+      void startElection();
     }
   };
 
@@ -286,8 +289,8 @@ export const createReplication = ({ port, peers, folder, send }: ReplicationOpti
       }
       return { term, isTaken, count: entries.length };
     },
-    start: (tell) => {
-      onStanding = tell;
+    start: (report) => {
+      onRoleChange = report;
       setInterval(tick, TICK_MS);
     },
   };

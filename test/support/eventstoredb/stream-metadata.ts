@@ -1,7 +1,7 @@
 import { DELETED, type EventLog } from './event-log.ts';
 
 export interface StreamMetadata {
-  /** The first revision that is still there; `DELETED` hides all of them. */
+  /** The first remaining revision. `DELETED` hides all. */
   readonly truncateBefore: bigint;
   readonly maxCount: bigint | undefined;
   readonly maxAgeMs: number | undefined;
@@ -11,7 +11,7 @@ export const metastreamOf = (stream: string): string => `$$${stream}`;
 
 const decoder = new TextDecoder();
 
-/** What the newest metadata event of a stream says; an empty object when there is none or it is no JSON object. */
+/** The newest metadata event of a stream; an empty object if there is none or it is not a JSON object. */
 export const rawMetadata = (log: EventLog, stream: string): Record<string, unknown> => {
   const newest = log.eventsOf(metastreamOf(stream)).at(-1);
   if (newest === undefined) return {};
@@ -19,12 +19,12 @@ export const rawMetadata = (log: EventLog, stream: string): Record<string, unkno
     const parsed: unknown = JSON.parse(decoder.decode(newest.data));
     return typeof parsed === 'object' && parsed !== null ? { ...parsed } : {};
   } catch {
-    return {}; // The server ignores metadata that it cannot parse, too.
+    return {}; // The server also ignores metadata that it cannot parse.
   }
 };
 
 export const metadataOf = (log: EventLog, stream: string): StreamMetadata => {
-  // Of a stream's metadata only the newest counts, and there is no metadata of metadata.
+  // Only the newest metadata event counts, and metadata has no metadata.
   if (stream.startsWith('$$')) return { truncateBefore: 0n, maxCount: 1n, maxAgeMs: undefined };
   const { $tb, $maxCount, $maxAge } = rawMetadata(log, stream);
   return {

@@ -9,13 +9,13 @@ import { indexOf, visibleEvents } from './read-log.ts';
 
 type Render = (record: LogRecord) => ReadResp;
 
-/** Where the last read ended, exclusive: of a stream a revision, of all streams a position; `end` is after all. */
+/** The end of the last read, exclusive: a stream's revision, or a position for all streams. `end` is after all. */
 export type After = bigint | 'end';
 
-/** Events that one page of a filtered read returns at most. */
+/** The maximum of events that one page of a filtered read returns. */
 const PAGE_EVENTS_MAX = 32;
 
-/** Confirmation, events of one stream, caughtUp, then events as they come. */
+/** Sends a confirmation, the stream's events, caughtUp, then new events. */
 export const subscribeToStream = async (
   log: EventLog,
   out: Outgoing,
@@ -38,8 +38,8 @@ export const subscribeToStream = async (
 };
 
 /**
- * Confirmation, events of all streams, caughtUp, then events as they come. With a filter there are checkpoints: one
- * at each interval of considered records and one before caughtUp, none of them twice.
+ * Sends a confirmation, the events of all streams, caughtUp, then new events. A filtered subscription also sends
+ * checkpoints: at each interval of considered records and before caughtUp, without repeating one.
  */
 export const subscribeToAll = async (
   log: EventLog,
@@ -47,7 +47,7 @@ export const subscribeToAll = async (
   { after, filter, render }: { after: After | undefined; filter: EventFilter | undefined; render: Render },
 ): Promise<void> => {
   const newest = log.records.at(-1)?.position ?? -1n;
-  /** Position of the last record that the client need not see again. */
+  /** Position of the last record that the client has received or may skip. */
   let reached = after === 'end' ? newest : (after ?? -1n);
   let checkpoint = -1n;
   let considered = 0;
@@ -71,7 +71,7 @@ export const subscribeToAll = async (
         await out.send(render(record));
         reached = record.position;
       }
-      // A page that had no event for the client still moves it to where the page began.
+      // A page without an event for the client still advances it to the page's start.
       const began = start === 0 ? 0n : (log.records[start]?.position ?? 0n);
       if (began > reached) reached = began;
       considered += next - start;
@@ -93,7 +93,7 @@ export const subscribeToAll = async (
       continue;
     }
     next += 1;
-    // A client that is ahead of a log restored from a backup misses what is written until the log is as far again.
+    // A client that is ahead of a restored log misses new records until the log reaches its position.
     if (record.position <= reached) continue;
     if (filter === undefined || filter.matches(record)) {
       await out.send(render(record));

@@ -8,9 +8,9 @@ type Refusal = Extract<AppendDecision, { outcome: 'wrong-revision' | 'deleted' }
 export type WriteResult =
   | {
       readonly outcome: 'written';
-      /** Of the last event that was asked for; absent after an empty append. */
+      /** Revision of the last requested event; absent after an empty append. */
       readonly revision?: bigint;
-      /** Of the last event that was asked for; absent when it can no longer be read. */
+      /** Position of the last requested event; absent if it can no longer be read. */
       readonly position?: bigint;
     }
   | Refusal;
@@ -25,7 +25,7 @@ const systemEvent = (type: string, data = ''): ProposedEvent => ({
   metadata: new Uint8Array(),
 });
 
-/** A stream that is written again keeps its numbering and shows what comes after the deletion only. */
+/** A recreated stream keeps its numbering and shows only events after the deletion. */
 const undelete = (log: EventLog, stream: string, from: bigint): void => {
   const metadata = JSON.stringify({ ...rawMetadata(log, stream), $tb: Number(from) });
   log.write(metastreamOf(stream), [systemEvent('$metadata', metadata)]);
@@ -60,7 +60,7 @@ export const appendEvents = (
   return { outcome: 'written', revision: last.revision, position: last.position };
 };
 
-/** Hides a stream's events; it can be written again. */
+/** Hides a stream's events. The stream can be recreated. */
 export const softDelete = (log: EventLog, stream: string, expected: ExpectedRevision): WriteResult => {
   const decision = decideAppend(log, stream, expected, [randomUUID()]);
   if (decision.outcome === 'idempotent') throw new Error('A new id cannot be known.');
@@ -72,7 +72,7 @@ export const softDelete = (log: EventLog, stream: string, expected: ExpectedRevi
   return { outcome: 'written', ...(written === undefined ? {} : { position: written.position }) };
 };
 
-/** Ends a stream for ever. */
+/** Ends a stream permanently. */
 export const tombstone = (log: EventLog, stream: string, expected: ExpectedRevision): WriteResult => {
   const decision = decideAppend(log, stream, expected, [randomUUID()]);
   if (decision.outcome === 'idempotent') throw new Error('A new id cannot be known.');

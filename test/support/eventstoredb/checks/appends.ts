@@ -20,7 +20,7 @@ export const checkAppends = (): void => {
       expected: AppendExpectedRevision,
     ): ReturnType<typeof append> => append(node.client, stream, written, expected, path);
 
-    it('takes the way it was meant to take', async () => {
+    it('uses the intended kind of call', async () => {
       const before = { ...node.service.calls };
       await write(newStream(), events(1), 'any');
       expect(node.service.calls['batch-append'] - before['batch-append']).toBe(path === 'batch' ? 1 : 0);
@@ -28,7 +28,7 @@ export const checkAppends = (): void => {
     });
 
     /**
-     * The server's own sequences: `0em1` is event 0 written with the expected revision -1, `S_..._E` one append of
+     * Sequences from the server's own tests: `0em1` is event 0 with the expected revision -1, `S_..._E` one append of
      * several events.
      */
     it.each<{
@@ -98,7 +98,7 @@ export const checkAppends = (): void => {
       expect(node.countOf(stream)).toBe(2);
     });
 
-    it('answers a repetition with the revision and position of what was repeated, not of the stream', async () => {
+    it('answers a repeat with the revision and position of the repeated append, not of the stream', async () => {
       const stream = newStream();
       const written = events(3);
       const first = await write(stream, written.slice(0, 2), 'no_stream');
@@ -108,7 +108,7 @@ export const checkAppends = (): void => {
       expect(await write(stream, written.slice(0, 2), 'any')).toEqual(first);
     });
 
-    it('looks at the first id only when any revision will do, unless that one is known', async () => {
+    it('with any revision, compares only the first id, unless that one is known', async () => {
       const stream = newStream();
       const written = events(2);
       await write(stream, written, 'any');
@@ -120,7 +120,7 @@ export const checkAppends = (): void => {
       expect([node.countOf(stream), node.countOf(other)]).toEqual([5, 2]);
     });
 
-    it('knows an id that was written twice where it was first when any revision will do', async () => {
+    it('with any revision, finds an id that was written twice at its first place', async () => {
       const stream = newStream();
       const written = events(1);
       const first = await write(stream, written, 'any');
@@ -132,7 +132,7 @@ export const checkAppends = (): void => {
       expect([node.countOf(stream), node.countOf(other)]).toEqual([2, 2]);
     });
 
-    it('says what was expected and what there is', async () => {
+    it('reports the expected and the current revision', async () => {
       const stream = newStream();
       for (const expected of [0n, 'stream_exists'] as const) {
         await expect(write(stream, events(1), expected)).rejects.toMatchObject({
@@ -168,7 +168,7 @@ export const checkAppends = (): void => {
       });
     });
 
-    it('is refused for ever once there is a tombstone', async () => {
+    it('is refused permanently after a tombstone', async () => {
       const stream = newStream();
       await write(stream, events(1), 'no_stream');
       await node.client.tombstoneStream(stream);
@@ -180,7 +180,7 @@ export const checkAppends = (): void => {
       }
     });
 
-    it('is refused whole when it is too large', async () => {
+    it('is refused completely if it is too large', async () => {
       const stream = newStream();
       const large = () => event({ data: { text: 'x'.repeat(400_000) } });
       await expect(write(stream, [large(), large(), large()], 'any')).rejects.toMatchObject({
@@ -191,7 +191,7 @@ export const checkAppends = (): void => {
       await write(stream, [large(), large()], 'no_stream');
     });
 
-    it('forgets ids for any revision when the server restarts, and never those at exact revisions', async () => {
+    it('forgets ids for any revision after a restart, but never those at exact revisions', async () => {
       const stream = newStream();
       const written = events(2);
       await write(stream, written, 'no_stream');
@@ -219,7 +219,7 @@ export const checkAppends = (): void => {
       expect(node.countOf(stream)).toBe(20);
     });
 
-    it('times out at once when the clocks are further apart than its deadline', async () => {
+    it('times out immediately if the clocks differ by more than its deadline', async () => {
       const late = node.client.appendToStream(newStream(), events(1), { deadline: -1 });
       await expect(late).rejects.toBeInstanceOf(DeadlineExceededError);
     });

@@ -23,7 +23,7 @@ export const checkFaults = (): void => {
       await append(node.client, 'warm-up', events(1), 'any');
     });
     afterEach(node.shut);
-    /** As long as it takes to be sure that nothing comes. */
+    /** Long enough to be sure that no answer comes. */
     const silent = async (promise: Promise<unknown>): Promise<boolean> => {
       const settled = promise.then(
         () => false,
@@ -38,7 +38,7 @@ export const checkFaults = (): void => {
       );
     const paths = ['batch', 'unary'] as const;
 
-    it.each(paths)('mutes an append by %s, before or after it is written', async (path) => {
+    it.each(paths)('leaves an append by %s unanswered, before or after it is written', async (path) => {
       const pending: Promise<unknown>[] = [];
       node.service.faults.inject({ fault: 'mute', kinds: ['append', 'batch-append'] });
       pending.push(tryAppend(path));
@@ -54,7 +54,7 @@ export const checkFaults = (): void => {
         expect(error).toMatchObject({ code: status.UNAVAILABLE });
     });
 
-    it('mutes reads and subscriptions', async () => {
+    it('leaves reads and subscriptions unanswered', async () => {
       node.service.faults.inject({ fault: 'mute', kinds: ['read-stream', 'subscribe'], next: 2 });
       const read = toArray(node.client.readStream('warm-up'));
       const subscription = watch(node.client.subscribeToAll());
@@ -67,7 +67,7 @@ export const checkFaults = (): void => {
       expect(await subscription.ended).toBeInstanceOf(UnavailableError);
     });
 
-    it.each(paths)('answers an append by %s late, others in the meantime', async (path) => {
+    it.each(paths)('delays the answer to an append by %s, but not other answers', async (path) => {
       node.service.faults.inject({ fault: 'late-reply', delayMs: 1_000 });
       const order: string[] = [];
       const late = tryAppend(path).then((result) => order.push(`late ${String(result)}`));
@@ -93,7 +93,7 @@ export const checkFaults = (): void => {
       },
     );
 
-    it.each(paths)('times an append by %s out, written or not', async (path) => {
+    it.each(paths)('answers an append by %s with a timeout, before or after it is written', async (path) => {
       const error = path === 'batch' ? DeadlineExceededError : TimeoutError;
       node.service.faults.inject({ fault: 'timeout', next: 2 });
       expect(await tryAppend(path)).toBeInstanceOf(error);
@@ -151,7 +151,7 @@ export const checkFaults = (): void => {
       expect(await toArray(node.client.readAll())).toHaveLength(1);
     });
 
-    it.each(paths)('makes appends by %s too large from now on', async (path) => {
+    it.each(paths)('refuses appends by %s above a size', async (path) => {
       node.service.faults.refuseAbove(100);
       expect(await tryAppend(path)).toBe('success');
       const large = append(node.client, stream, [event({ data: { text: 'x'.repeat(100) } })], 'any', path);
@@ -159,7 +159,7 @@ export const checkFaults = (): void => {
       await expect(large).rejects.toBeInstanceOf(MaxAppendSizeExceededError);
     });
 
-    it('resets every connection, and with it what is open', async () => {
+    it('resets every connection with its open calls', async () => {
       const { seen, ended } = watch(node.client.subscribeToAll());
       await until(() => seen.includes('caughtUp'));
       expect(node.service.connections).toBeGreaterThan(0);
@@ -170,7 +170,7 @@ export const checkFaults = (): void => {
       expect(await tryAppend('batch')).toBe('success');
     });
 
-    it('that mutes an append by unary lets the deadline of the client pass', async () => {
+    it('that leaves a unary append unanswered exceeds the deadline of the client', async () => {
       node.service.faults.inject({ fault: 'mute-after-commit' });
       const muted = node.client.appendToStream(stream, events(1), {
         deadline: 300,
@@ -180,14 +180,14 @@ export const checkFaults = (): void => {
       expect(node.countOf(stream)).toBe(1);
     });
 
-    it('gives deletions any status', async () => {
+    it('answers deletions with any status', async () => {
       node.service.faults.inject({ fault: 'status', code: status.INTERNAL, kinds: ['delete'] });
       await expect(node.client.deleteStream('warm-up')).rejects.toMatchObject({ code: status.INTERNAL });
       expect(await toArray(node.client.readStream('warm-up'))).toHaveLength(1);
       await node.client.deleteStream('warm-up');
     });
 
-    it('takes effect on the kinds of calls it names, in order, until it is cleared', async () => {
+    it('takes effect on the named kinds of calls, in order, until it is cleared', async () => {
       node.service.faults.inject({ fault: 'unavailable', kinds: ['read-all'] });
       node.service.faults.inject({ fault: 'timeout', next: null });
       expect(await tryAppend('batch')).toBeInstanceOf(DeadlineExceededError);

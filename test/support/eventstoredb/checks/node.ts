@@ -8,8 +8,8 @@ import {
 } from '../event-store-service.ts';
 
 /**
- * Until the client has noticed that its connection is gone and has another one. A new client would not do: clients
- * of one process share their connections to an address, broken ones included.
+ * Waits until the client has replaced its broken connection. A new client would not help: clients of one process share
+ * connections to an address, including broken ones.
  */
 export const answering = async (client: EventStoreDBClient): Promise<void> => {
   for (let attempts = 1; ; attempts += 1) {
@@ -29,7 +29,7 @@ export interface Node {
   readonly client: EventStoreDBClient;
   open(options?: EventStoreServiceOptions): Promise<void>;
   shut(): Promise<void>;
-  /** Closes the service, and starts one on the same port and the log that `between` returns. */
+  /** Closes the service, and starts one on the same port with the log that `between` returns. */
   restart(between?: (log: EventLog) => EventLog): Promise<void>;
   answering(): Promise<void>;
   countOf(stream: string): number;

@@ -12,7 +12,7 @@ export const checkNodes = (): void => {
   describe('a node', () => {
     afterEach(node.shut);
 
-    it('announces what it can do', async () => {
+    it('announces its features', async () => {
       for (const features of [[], 'unimplemented'] as const) {
         await node.open({ features });
         await append(node.client, newStream(), events(1), 'any');
@@ -21,7 +21,7 @@ export const checkNodes = (): void => {
       }
     });
 
-    it('that fails to say what it can do is not asked again by the same client', async () => {
+    it('that fails to announce its features is not asked again by the same client', async () => {
       await node.open();
       node.service.faults.inject({ fault: 'status', code: status.INTERNAL, kinds: ['features'] });
       await expect(append(node.client, newStream(), events(1), 'any')).rejects.toMatchObject({
@@ -53,7 +53,7 @@ export const checkNodes = (): void => {
       await leader.close();
     });
 
-    it('shares its log and what it remembers with the other nodes', async () => {
+    it('shares its log and its cache of ids with the other nodes', async () => {
       await node.open();
       const other = await startEventStoreService({ log: node.service.log });
       const otherClient = EventStoreDBClient.connectionString(other.url);
@@ -67,7 +67,7 @@ export const checkNodes = (): void => {
       await other.close();
     });
 
-    it('comes back on its port with its log, or with an older or another one', async () => {
+    it('restarts on its port with its log, or with an older or another one', async () => {
       await node.open();
       await append(node.client, 'kept', events(3), 'no_stream');
       const older = node.service.log.copy();

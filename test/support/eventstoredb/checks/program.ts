@@ -9,7 +9,7 @@ export const checkProgram = (): void => {
     let program: EventStoreProcess | undefined;
     afterEach(() => program?.kill());
 
-    it('serves in a process of its own and takes commands', async () => {
+    it('serves in a separate process and accepts commands', async () => {
       program = await startEventStoreProcess('--max-append-size', '5000');
       const { url, command, stop } = program;
       const client = EventStoreDBClient.connectionString(url);

@@ -27,7 +27,7 @@ export const checkReads = (): void => {
     const revisions = async (...[options]: [Parameters<EventStoreDBClient['readStream']>[1]?]) =>
       (await toArray(node.client.readStream(stream, options))).map((read) => Number(read.event?.revision));
 
-    it('goes through a stream in both directions, from a revision and for a number of events', async () => {
+    it('reads a stream in both directions, from a revision and for a number of events', async () => {
       expect(await revisions()).toEqual([0, 1, 2, 3, 4]);
       expect(await revisions({ fromRevision: 3n })).toEqual([3, 4]);
       expect(await revisions({ fromRevision: 1n, maxCount: 2 })).toEqual([1, 2]);
@@ -37,7 +37,7 @@ export const checkReads = (): void => {
       expect(await revisions({ direction: 'backwards', fromRevision: 'start' })).toEqual([0]);
     });
 
-    it('gives back what was written', async () => {
+    it('returns events as they were written', async () => {
       const [read] = await toArray(node.client.readStream('other-1'));
       expect(read?.event).toMatchObject({
         streamId: 'other-1',
@@ -50,7 +50,7 @@ export const checkReads = (): void => {
       expect(Math.abs(Date.now() - (read?.event?.created.getTime() ?? 0))).toBeLessThan(60_000);
     });
 
-    it('knows missing, deleted and truncated streams', async () => {
+    it('distinguishes missing, deleted and truncated streams', async () => {
       await expect(toArray(node.client.readStream('none'))).rejects.toBeInstanceOf(StreamNotFoundError);
       await append(node.client, 'soft', events(1), 'any');
       await node.client.deleteStream('soft');
@@ -71,7 +71,7 @@ export const checkReads = (): void => {
       expect(all.filter((name) => name === 'truncated')).toHaveLength(5);
     });
 
-    it('goes through all streams in the order of commits, at positions with gaps', async () => {
+    it('reads all streams in commit order, at positions with gaps', async () => {
       const all = await toArray(node.client.readAll({ maxCount: 6 }));
       expect(all.map((read) => read.event?.streamId)).toEqual([
         stream,
@@ -87,7 +87,7 @@ export const checkReads = (): void => {
       }
     });
 
-    it('starts at a position, backwards before it, and nowhere between two events', async () => {
+    it('starts at a position, backwards before it, and fails between two events', async () => {
       const at = written[2] ?? { commit: 0n, prepare: 0n };
       const positions = async (direction: 'forwards' | 'backwards', fromPosition: Position) =>
         (await toArray(node.client.readAll({ direction, fromPosition, maxCount: 2 }))).map(positionOf);
@@ -97,7 +97,7 @@ export const checkReads = (): void => {
       await expect(positions('forwards', between)).rejects.toMatchObject({ code: status.INVALID_ARGUMENT });
     });
 
-    it('resolves links when asked to, and gives the link alone when it leads nowhere', async () => {
+    it('resolves links on request, and returns the link alone if its event is missing', async () => {
       const link = (to: string) => binaryEvent({ type: '$>', data: Buffer.from(to) });
       await node.client.appendToStream('links', [link(`1@${stream}`), link('7@none')]);
       const raw = await toArray(node.client.readStream('links'));

@@ -24,7 +24,7 @@ export const checkSubscriptions = (): void => {
     const positions = (): Position[] =>
       node.service.log.records.map(({ position }) => ({ commit: position, prepare: position }));
 
-    it('to all confirms, gives every event in order, says that it has caught up, and goes on', async () => {
+    it('to all sends a confirmation, every event in order and caughtUp, and then continues', async () => {
       await fill('a-1', 3);
       await fill('b-1', 2);
       const subscription = node.client.subscribeToAll();
@@ -42,7 +42,7 @@ export const checkSubscriptions = (): void => {
       await until(() => node.service.subscriptions === 0);
     });
 
-    it('to all begins after its position, be it a record, the end, or beyond the end of a log that was cut', async () => {
+    it('to all starts after its position: a record, the end, or beyond the end of a truncated log', async () => {
       await fill('a-1', 5);
       const [, second, ...rest] = positions();
       const from = watch(node.client.subscribeToAll({ fromPosition: second ?? 'start' }));
@@ -66,7 +66,7 @@ export const checkSubscriptions = (): void => {
       expect(await ended).toMatchObject({ type: 'unknown', code: status.INVALID_ARGUMENT });
     });
 
-    it('to a stream begins after its revision, also before the stream is there', async () => {
+    it('to a stream starts after its revision, also before the stream exists', async () => {
       await fill('a-1', 3);
       const all = watch(node.client.subscribeToStream('a-1'));
       const rest = watch(node.client.subscribeToStream('a-1', { fromRevision: 1n }));
@@ -81,7 +81,7 @@ export const checkSubscriptions = (): void => {
       expect(await all.ended).toBeInstanceOf(StreamDeletedError);
     });
 
-    it('gives a slow consumer everything in order', async () => {
+    it('sends a slow consumer everything in order', async () => {
       for (let n = 0; n < 10; n += 1) await fill('a-1', 300);
       const received: (bigint | undefined)[] = [];
       for await (const { event: recorded } of node.client.subscribeToAll()) {
@@ -98,7 +98,7 @@ export const checkSubscriptions = (): void => {
       return received.map((one) => `${one.event?.streamId} ${one.event?.type}`);
     };
 
-    it('takes the events that its filter names', async () => {
+    it('sends the events that its filter selects', async () => {
       await fill('a-1', 1, 'One');
       await fill('b-1', 1, 'Two');
       await fill('ab-1', 1, 'Three');
@@ -111,7 +111,7 @@ export const checkSubscriptions = (): void => {
       expect(await filtered(streamNameFilter({ prefixes: ['$$'] }))).toEqual(['$$a-1 $metadata']);
     });
 
-    it('reports checkpoints at the interval and before it has caught up, after the events they cover', async () => {
+    it('reports checkpoints at the interval and before caughtUp, after the events they cover', async () => {
       for (let n = 0; n < 10; n += 1) {
         await fill('noise-1', 9, 'Noise');
         await fill('wanted-1', 1, 'Wanted');
@@ -142,7 +142,7 @@ export const checkSubscriptions = (): void => {
       expect(order).toEqual([noise[109], noise[129]]);
     });
 
-    it('reports a checkpoint that has moved over events which it does not want', async () => {
+    it('reports a checkpoint that has passed events outside the filter', async () => {
       await fill('noise-1', 100, 'Noise');
       const reached: Position[] = [];
       const filter = streamNameFilter({

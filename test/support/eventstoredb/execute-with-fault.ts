@@ -1,19 +1,19 @@
 import type { Fault } from './faults.ts';
 import { notLeader, notReady, timedOut, unavailable, type GrpcStatus } from './grpc-status.ts';
 
-/** The ways in which one call can end. */
+/** The possible ends of one call. */
 export interface Reply<Result> {
   answer(result: Result): void;
   fail(status: GrpcStatus): void;
-  /** Resets the connection on which the call came. */
+  /** Resets the call's connection. */
   reset(): void;
-  /** Answers to a batch append carry these two errors inside; all other calls fail with them. */
+  /** Answers to a batch append contain these two errors. Other calls fail with them. */
   timeOut?(): void;
   notReady?(): void;
 }
 
-/** Does what a call asks for and answers it, but for what the fault changes about it. */
-export const suffer = <Result>(
+/** Executes and answers a call, as changed by its fault. */
+export const executeWithFault = <Result>(
   fault: Fault | undefined,
   commit: () => Result,
   reply: Reply<Result>,
