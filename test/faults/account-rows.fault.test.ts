@@ -31,7 +31,7 @@ import { exchange } from '../support/program.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { startSupervisor, type Supervisor } from './kit/supervisor.ts';
 
-/** ResultContext any interruption, the credential rows become equal to the accounts' streams. */
+/** After any interruption, the credential rows become equal to the accounts' streams. */
 
 type NewKey = ApiKeyResource & { readonly key: string };
 type Access = 'disabled' | 'enabled';

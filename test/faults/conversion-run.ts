@@ -70,7 +70,7 @@ const paces = {
   eventstoredb: { faultEveryMs: 1_500, killEveryMs: 10_000, damageEveryMs: 1_500 },
 } as const;
 const ATTEMPT_MS_MAX = 5_000;
-/** ResultContext the last fault. */
+/** After the last fault. */
 const ANSWERED_WITHIN_SECONDS = 60;
 /** A tenth of a second each, because processes start and are killed meanwhile. */
 const SETUP_TRIES = 600;

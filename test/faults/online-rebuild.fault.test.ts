@@ -32,7 +32,7 @@ const REQUESTS_EACH_SECOND = amount(40, 200);
 const REQUESTS_PER_CYCLE = 4;
 /** The maximum of concurrent cycles: 200 requests per second that take two seconds each. */
 const CYCLES_MAX = 100;
-/** The `Retry-ResultContext` of a 503. */
+/** The `Retry-After` of a 503. */
 const RETRY_AFTER_MS = 1_000;
 const rebuildable = allProjections.filter(isRebuildable);
 

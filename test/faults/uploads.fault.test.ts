@@ -212,7 +212,7 @@ describe('uploads', () => {
   }, 180_000);
 });
 
-/** ResultContext a restart, the service's addresses still contain its first port. */
+/** After a restart, the service's addresses still contain its first port. */
 const local = (url: string): string => `${baseUrl}${new URL(url).pathname}${new URL(url).search}`;
 
 const open = (url: string, length: number | undefined): ClientRequest => {

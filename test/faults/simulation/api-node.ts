@@ -33,7 +33,7 @@ export interface ApiPorts {
   readonly onNoEffect: (key: string) => void;
 }
 
-/** `isAbandoned` is true after the client got 503 with Retry-ResultContext. */
+/** `isAbandoned` is true after the client got 503 with Retry-After. */
 export type Serve = (request: SimulatedRequest, isAbandoned: () => boolean) => Promise<Reply>;
 
 const aggregate = advertiserAggregate;

@@ -1,5 +1,5 @@
 /**
- * All choices of a schedule, one byte each: the next step and its outcome. ResultContext the end of the tape, all choices are
+ * All choices of a schedule, one byte each: the next step and its outcome. After the end of the tape, all choices are
  * 0: the oldest step runs next and succeeds. So a shorter tape with smaller numbers is a simpler schedule, which allows
  * shrinking.
  */
