@@ -198,7 +198,7 @@ const probabilityOf = (name: string, { crashProbability = CRASH_PROBABILITY }: C
   return name.startsWith('projection') ? crashProbability * 2.5 : crashProbability;
 };
 
-/** ResultContext enough crashes, only failpoints without a crash are active, with increasing probability. */
+/** After enough crashes, only failpoints without a crash are active, with increasing probability. */
 const likelihoodOf = (
   name: string,
   missed: readonly string[],

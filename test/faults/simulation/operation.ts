@@ -40,7 +40,7 @@ export interface Schedule {
   readonly tape: Uint8Array;
 }
 
-/** The maximum length of a tape. ResultContext its end, no faults occur. */
+/** The maximum length of a tape. After its end, no faults occur. */
 const TAPE_LENGTH_MAX = 400;
 
 const schedulesOf = (one: fc.Arbitrary<Operation>, minLength: number): fc.Arbitrary<Schedule> =>
