@@ -12,9 +12,7 @@ import { parseUploadLimits, type UploadBytesMax } from '../command/assets/upload
 import { specifiedLimits, type Limit, type LimitName, type Limits } from '../shared/limits/limits.ts';
 import { misspeltSettings } from './misspelt-settings.ts';
 
-/**
- * Every setting, read once at start. A wrong value stops the start with a message that names the variable.
- */
+/** Every setting, read once at start. A wrong value stops it with a message that names the variable. */
 
 const port = z
   .string()
@@ -255,7 +253,6 @@ const refuseInProduction = (config: Config): void => {
   refuseProblems(problems);
 };
 
-/** Where the service may connect to when a user names the address. */
 export const outboundPolicyOf = (
   config: Pick<Config, 'OUTBOUND_ALLOW_LOOPBACK' | 'NODE_ENV'>,
 ): OutboundPolicy => ({

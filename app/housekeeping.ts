@@ -24,7 +24,6 @@ interface HousekeepingStores {
   readonly log: Logger;
 }
 
-/** Keyed by the name that the log shows. */
 export const housekeeping = ({
   store,
   snapshots,

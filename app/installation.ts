@@ -153,9 +153,7 @@ const createDerivedPool = (
 
 type EventLog = Pick<Installation, 'store' | 'storeKind' | 'logBytes' | 'appendProblem' | 'registerMetrics'>;
 
-/**
- * Without the role `api` no client waits for appends. Each announcement costs every read model a statement.
- */
+/** Without the role `api` no client waits for appends. Announcements cost each read model a statement. */
 const UNHURRIED = { appendConnections: 1, announceEveryMs: 50 };
 
 /** Imported on use: the client of EventStoreDB takes memory and time to load. */

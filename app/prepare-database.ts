@@ -52,7 +52,7 @@ const refuseSuperuser = async ({ pool, databaseUrl }: Database, config: Config):
   }
 };
 
-/** Positions of two stores do not compare: reads would wait wrongly. A move of events rebuilds the tables. */
+/** Two kinds of event store do not share positions: reads would wait for wrong ones. */
 const refuseOtherLog = async ({ pool, store }: Database): Promise<void> => {
   const { rows } = await pool.query<{ position: Position }>('select position from projection_checkpoints');
   for (const { position } of rows) {

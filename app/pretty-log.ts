@@ -15,7 +15,6 @@ type LogRecord = z.output<typeof LogRecord>;
 
 const [INFO, WARN] = [30, 40];
 const SHOWN: readonly string[] = ['request', 'stopping', 'stopped'];
-/** Width of `[14:03:05] WARN: `. */
 const MARGIN = 17;
 const ONE_LINE_UP = '\u001B[1A\u001B[2K';
 

@@ -30,7 +30,6 @@ export interface ProjectorOptions {
 
 export interface Projector {
   readonly readiness: ReadinessPart;
-  /** To be called once the database is up to date. */
   start(): void;
   isRunning(): boolean;
   stop(): Promise<void>;

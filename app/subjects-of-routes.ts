@@ -57,10 +57,8 @@ export const subjectsOfRoutes = (
   };
 };
 
-/** `id` for `{id}`; undefined for a literal segment. */
 const nameOfParameter = (segment: string | undefined): string | undefined =>
   /^\{(\w+)\}$/.exec(segment ?? '')?.[1];
 
-/** Parameter names may differ. */
 const isAlike = (one: string, other: string | undefined): boolean =>
   one === other || (nameOfParameter(one) !== undefined && nameOfParameter(other) !== undefined);

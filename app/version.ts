@@ -7,7 +7,6 @@ const above = (directory: string): string => {
   return above(dirname(directory));
 };
 
-/** The project's folder: the nearest above this file, compiled or bundled, that has a `package.json`. */
 export const packageDirectory = above(import.meta.dirname);
 
 export const { version } = JSON.parse(readFileSync(join(packageDirectory, 'package.json'), 'utf8')) as {

@@ -73,7 +73,6 @@ export interface WebOptions {
 
 const MIB = 1024 * 1024;
 
-/** Every process reports its health; one with the role `api` also serves the API. */
 export const createWeb = (options: WebOptions): { readonly app: Express; readonly attempts: AttemptLog } => {
   const { config, pool, store, keys, rateLimits, keyUse, progress, baseUrl, isPrepared } = options;
   const { registry, log, onAnswer, replace } = options;

@@ -44,7 +44,6 @@ export interface WorkerOptions {
   readonly registry: Registry;
 }
 
-/** Without the role `worker` it does nothing. */
 export interface Worker {
   readonly parts: readonly ReadinessPart[];
   start(): void;
@@ -162,7 +161,6 @@ const syndicationOf = (options: WorkerOptions, workPool: Pool): WorkKind => {
   );
 };
 
-/** From the first byte to the last. */
 const FEED_MS_MAX = 60_000;
 const FEED_BYTES_MAX = 64 * 1024 * 1024;
 

@@ -13,7 +13,6 @@ export interface ProgressBars {
   readonly writeAbove: (write: () => void) => void;
 }
 
-/** Shows a bar on a terminal, and a line every 5 s elsewhere. */
 export const createProgressBars = (stream: Stream): ProgressBars => {
   const isTerminal = stream.isTTY === true;
   let shown: cliProgress.SingleBar | undefined;

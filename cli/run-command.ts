@@ -20,7 +20,6 @@ export interface Terminal {
 
 const HELP_WIDTH_MAX = 120;
 const helpWidth = ({ columns = HELP_WIDTH_MAX }: Output): number => Math.min(columns, HELP_WIDTH_MAX);
-/** Honours NO_COLOR. */
 const hasColors = (stream: Output): boolean => styleText('bold', ' ', { stream }) !== ' ';
 
 /** @returns the exit status 0, 1 or 2 */

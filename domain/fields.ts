@@ -34,12 +34,10 @@ export const clearable = <S extends z.ZodType>(shown: S) => field('clearable', s
 /** @param recorded the form in events, if it differs */
 export const found = <S extends z.ZodType, R extends z.ZodType = S>(shown: S, recorded?: R) =>
   field('found', shown, (recorded ?? shown) as R, undefined);
-/** @param recorded the form in events, if it differs */
 export const fixed = <S extends z.ZodType, R extends z.ZodType = S, I = undefined>(
   shown: S,
   { recorded, initial }: { readonly recorded?: R; readonly initial?: I } = {},
 ) => field('fixed', shown, (recorded ?? shown) as R, initial as I);
-/** @param recorded the form in events, if it differs */
 export const changeable = <
   S extends z.ZodType,
   I extends z.output<S> | undefined = undefined,
@@ -170,7 +168,6 @@ export const changedMembers = <Changes extends ChangeRequest<Current>, Current e
     ),
   ) as Changes;
 
-/** Null clears a member. */
 export const withChanges = <State extends object>(state: State, changes: ChangeRequest<State>): State => ({
   ...state,
   ...Object.fromEntries(Object.entries(changes).map(([member, value]) => [member, value ?? undefined])),

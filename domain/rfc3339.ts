@@ -1,11 +1,8 @@
-/**
- * RFC 3339, 1970 to 9999 in UTC, read by hand: for 10,000 events a regular expression doubles the check's
- * time.
- */
+/** RFC 3339, read by hand: a regular expression takes as long as all other checks of 10,000 events. */
 
 export const RFC_3339 = 'an RFC 3339 date-time, e.g. "2026-01-31T12:00:00Z"';
 
-/** Reads well behind the name of the member. */
+/** Completes a sentence that begins with the member's name. */
 export type TimeFault = typeof NOT_RFC_3339 | typeof LEAP_SECOND | typeof OUT_OF_RANGE;
 export const NOT_RFC_3339 = `must be ${RFC_3339}` as const;
 const LEAP_SECOND = 'must not have second 60: leap seconds are not supported. Use 59 or the next minute';

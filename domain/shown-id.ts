@@ -5,7 +5,6 @@ export interface ShownIds {
   readonly idOf: (shown: string) => string | undefined;
 }
 
-/** @param prefix e.g. `cmp_` */
 export const shownIds = (prefix: string): ShownIds => ({
   shown: (id) => prefix + id.replaceAll('-', ''),
   idOf: (text) => {

@@ -15,7 +15,6 @@ export const distinct = <Item>(items: readonly Item[]): Item[] => [
 export const listOf = <Item extends z.ZodType>(item: Item, lengthMax: number) =>
   z.array(item).max(lengthMax).overwrite(distinct);
 
-/** For `refine`. */
 export const fitsJson = (charactersMax: number) =>
   [
     (value: unknown): boolean => JSON.stringify(value).length <= charactersMax,

@@ -4,10 +4,7 @@ export const workKinds = {
   agentCheck: 'agent-check',
   /** A feed is read. Key: the catalog. */
   catalogFeed: 'catalog-feed',
-  /**
-   * Occasions. Key: campaign, creative; revision: the last event's position; `data.since`: the first unseen
-   * one's.
-   */
+  /** Occasions. Revision: position of the last event; `data.since`: position of the first unseen one. */
   launchedCampaign: 'launched-campaign',
   changedCreative: 'changed-creative',
   /** Made of occasions (`command/workers/sellers`). Key: the creative. */

@@ -1,10 +1,7 @@
 import type { Knex } from 'knex';
 import { code, createTenantTable } from './schema.ts';
 
-/**
- * `advertiser_counts`: a list's total costs the same for any size. Each index finds a page alone, filters
- * included.
- */
+/** `advertiser_counts`: totals cost the same for any size. Each index includes the filters' columns. */
 export const advertisers = {
   name: '0.2-advertisers',
   up: async (knex: Knex): Promise<void> => {

@@ -36,8 +36,7 @@ const createEntries = async (knex: Knex): Promise<void> => {
     // In the order of the log: the clocks of several nodes may disagree.
     table.index(['customer_id', 'correlation_id', 'position'], 'audit_entries_by_cause');
     table.index(['customer_id', 'part'], 'audit_entries_by_key', present(knex, 'key_user_id'));
-    // For the last entry of a stream. Partial, so that the planner does not use it for searches by time, with
-    // a sort.
+    // For the last entry of a stream. Partial, so that the planner does not use it for searches by time.
     table.index(['customer_id', 'stream', 'revision'], 'audit_entries_last_of_stream', {
       predicate: knex.whereRaw('revision >= 0'),
     });

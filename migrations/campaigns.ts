@@ -1,10 +1,7 @@
 import type { Knex } from 'knex';
 import { code, createTenantTable } from './schema.ts';
 
-/**
- * Account counts are under advertiser 0. `campaigns_by_end` continues after the time: many flights end
- * together.
- */
+/** Account totals are under advertiser 0. `campaigns_by_end` can page past flights that end together. */
 export const campaigns = {
   name: '0.2-campaigns',
   up: async (knex: Knex): Promise<void> => {

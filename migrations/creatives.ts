@@ -96,10 +96,7 @@ const createSessions = async (knex: Knex): Promise<void> => {
   `);
 };
 
-/**
- * Each filter has an index in the list's order. `creative_sessions.item`: without the variants, which pages
- * omit.
- */
+/** Each filter has an index in list order. `creative_sessions.item` has no variants, as in lists. */
 export const creatives = {
   name: '0.2-creatives',
   up: async (knex: Knex): Promise<void> => {

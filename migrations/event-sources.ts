@@ -1,9 +1,7 @@
 import type { Knex } from 'knex';
 import { code, createTenantTable } from './schema.ts';
 
-/**
- * The index by key starts with the status: conversion calls search by key, which all advertisers may share.
- */
+/** Conversion calls search by key, which advertisers may share: its index finds active sources first. */
 export const eventSources = {
   name: '0.2-event-sources',
   up: async (knex: Knex): Promise<void> => {

@@ -2,9 +2,8 @@ import type { Knex } from 'knex';
 import { code } from './schema.ts';
 
 /**
- * - `idempotency_keys`: first the claim of the running request, then its answer, kept for 24 h by the
- * database's clock.
- * - `snapshots`: folded states of long streams. May be emptied at any time.
+ * `idempotency_keys`: first the claim of the running request, then its answer for 24 h, by the database's
+ * clock. `snapshots` may be emptied at any time.
  */
 export const idempotency = {
   name: '0.2-idempotency',

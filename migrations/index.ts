@@ -29,9 +29,8 @@ interface Migration {
 }
 
 /**
- * Baselines of 0.2, edited in place until its release; `accounts` comes early, because policies call its
- * function. Later migrations follow in numbered files (`0001-...`). A released one is never edited or
- * reordered.
+ * Baselines of 0.2 are edited in place until its release. Later migrations are numbered files (`0001-...`); a
+ * released one is never edited or moved. `accounts` is early: policies call its function.
  */
 export const migrations: readonly Migration[] = [
   eventLog,

@@ -2,9 +2,8 @@ import type { Knex } from 'knex';
 import { code } from './schema.ts';
 
 /**
- * For `rate-limiter-flexible`, which relies on the order of columns. Unlogged: a crash loses one window's
- * counters; keeping them would cost every request. No indexed column changes in a window, so updates stay in
- * place.
+ * For `rate-limiter-flexible`, which relies on the column order. Unlogged: a crash loses one window's
+ * counters. No indexed column changes in a window, so updates stay in place.
  */
 export const rateLimits = {
   name: '0.2-rate-limits',

@@ -31,10 +31,7 @@ export const createTenantTable = async (
   await isolate(knex, name);
 };
 
-/**
- * Second line of defence: requests see only rows of the account that their transaction is bound to, or none
- * (docs/design/isolation.md).
- */
+/** Second line of defence: a transaction sees only the rows of its account (docs/design/isolation.md). */
 const isolate = async (knex: Knex, table: string): Promise<void> => {
   await knex.raw(`alter table ${table} enable row level security`);
   await knex.raw(`create policy tenant on ${table} using (customer_id = current_customer_id())`);

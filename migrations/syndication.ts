@@ -71,7 +71,6 @@ const createCountsAndDeliveries = async (knex: Knex): Promise<void> => {
       code(table, 'after_id').notNullable().defaultTo('');
       table.bigInteger('next_revision');
       code(table, 'next_id');
-      // The request of the part in progress.
       table.text('body');
       table.boolean('is_last').notNullable().defaultTo(false);
       table.timestamp('touched_at').notNullable().defaultTo(knex.raw('now()'));

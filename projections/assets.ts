@@ -27,8 +27,7 @@ export const assetsProjection = {
   ...readModel,
   compared: {
     ...readModel.compared,
-    // The sweep deletes other rows a week after their end (`command/assets/sweep-assets.ts`); one hour of
-    // margin.
+    // The sweep deletes other rows after a week (`command/assets/sweep-assets.ts`); one hour of margin.
     assets: {
       where: `not (status in ('EXPIRED', 'REMOVED') and expires_at < now() - interval '6 days 23 hours')`,
     },

@@ -33,7 +33,6 @@ const idOfStream = (event: RecordedEvent): string => {
 const customersOf = (rows: readonly { readonly customerId: number }[]): Buffer =>
   int8Array(rows.map(({ customerId }) => customerId));
 
-/** Steps of at most `max`; a larger item is a step alone. */
 function* inSteps<Item>(
   items: readonly Item[],
   sizeOf: (item: Item) => number,
@@ -53,7 +52,6 @@ function* inSteps<Item>(
   if (step.length > 0) yield step;
 }
 
-/** Until the events that refer to them arrive. */
 export const storeParts = async (client: ClientBase, events: readonly RecordedEvent[]): Promise<void> => {
   if (events.length === 0) return;
   const parts = events.map((event) => {
@@ -97,10 +95,7 @@ const changeOf = (event: RecordedEvent): AudienceChange => {
   };
 };
 
-/**
- * The n-th events of all streams go together, so that no statement changes an audience twice.
- * @param events events that `audiences` has just applied, each once
- */
+/** The n-th events of all streams are applied together: no statement changes an audience twice. */
 export const applyMembers = async (client: ClientBase, events: readonly RecordedEvent[]): Promise<void> => {
   const streams = [...byStream(events).values()];
   const rounds = Math.max(0, ...streams.map((stream) => stream.length));
@@ -137,7 +132,6 @@ const applyBatches = async (client: ClientBase, changes: readonly AudienceChange
            order by w.n, b.part`,
     values: batches,
   });
-  /** The first parts of all batches, then the second ones, and so on. */
   const rounds: StoredPart[][] = [];
   const found = synced.map(() => 0);
   for (const { n, part, bytes } of rows) {
@@ -149,8 +143,7 @@ const applyBatches = async (client: ClientBase, changes: readonly AudienceChange
     found[at] = round + 1;
   }
   for (const [at, { event, batch }] of synced.entries()) {
-    // Parts precede the event in the log: one is missing only if its stream is parked. Then this event must
-    // fail.
+    // Parts precede the event, so a missing one is in a parked stream. Then this event must fail, too.
     if (found[at] === batch.parts) continue;
     throw new UnprojectableEventError(
       event,
@@ -226,7 +219,6 @@ const applyParts = async (client: ClientBase, parts: readonly StoredPart[]): Pro
 interface MembersPage {
   readonly customerId: number;
   readonly audienceId: string;
-  /** The page's ids are greater than `after`, and at most `last`. */
   readonly after: string;
   readonly last: string;
   readonly count: number;
@@ -302,7 +294,6 @@ const nextPages = async (
   });
 };
 
-/** Also when the previous number was superseded. */
 const keepSizes = async (client: ClientBase, changes: readonly AudienceChange[]): Promise<void> => {
   await client.query({
     name: 'audience-sizes-keep',

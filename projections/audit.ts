@@ -42,7 +42,6 @@ const entryOf = (event: RecordedEvent): Entry => {
   return { ...audited, event };
 };
 
-/** Passed on to the stream's next entry. */
 type StreamMembers = Pick<AuditedEvent, 'advertiserId' | 'campaignIds' | 'part'>;
 
 interface CompleteEntry extends Entry {
@@ -50,7 +49,6 @@ interface CompleteEntry extends Entry {
   readonly userId: string | undefined;
 }
 
-/** Carried over from the previous entry. */
 const looksBack = ({ carries, advertiserId, part }: Entry): boolean =>
   carries.includes('campaignIds') ||
   (carries.includes('advertiserId') && advertiserId === undefined) ||

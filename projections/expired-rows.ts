@@ -6,7 +6,6 @@ import { oldRows } from '../shared/postgres/old-rows.ts';
 
 type Database = Pick<Pool, 'query'>;
 
-/** By the name that the log shows. */
 export const expiredRows = (pool: Database) =>
   ({
     // Agents have received the removals by then, or their delivery restarts from the beginning.
@@ -16,8 +15,7 @@ export const expiredRows = (pool: Database) =>
       column: 'superseded_at',
       days: SIZES_KEPT_DAYS + 1,
     }),
-    // Fingerprints have expired; some days more for clock differences (docs/design/conversions.md,
-    // Retention).
+    // Fingerprints have expired; some days more, because clocks differ (docs/design/conversions.md).
     'conversion segments': oldRows(pool, 'conversion_segments', {
       column: 'recorded_at',
       days: DAYS_KNOWN + 5,

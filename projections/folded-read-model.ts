@@ -7,7 +7,6 @@ interface FoldedReadModel<State, Live extends State & { readonly customerId: num
   Live
 > {
   readonly name: string;
-  /** For the totals of lists. */
   readonly counts?: { readonly table: string; readonly by: readonly string[] } & Pick<
     CountTable<Live>,
     'counted'

@@ -12,7 +12,6 @@ export interface RowPlace {
   readonly id: string | number;
 }
 
-/** For finding and sorting rows. */
 export type Column<State> = {
   readonly name: string;
   readonly isFixed?: true;
@@ -39,7 +38,6 @@ export interface FoldedTable<State, Live extends State> {
 export interface RowChange<Live> {
   readonly before: Live | undefined;
   readonly after: Live;
-  /** Not yet in the row. */
   readonly events: readonly RecordedEvent[];
 }
 
@@ -59,7 +57,6 @@ export const applyFolded = async <State, Live extends State>(
 
 type KnownRows<Live> = ReadonlyMap<string, FoldResult<Live>>;
 
-/** @param changes receives the changes */
 function* writes<State, Live extends State>(
   table: FoldedTable<State, Live>,
   streams: ReadonlyMap<string, readonly RecordedEvent[]>,
@@ -100,7 +97,6 @@ const placed = <State, Live extends State>(
 const streamOf = ({ category }: { readonly category: string }, { customerId, id }: RowPlace): string =>
   `${category}-${customerId}-${id}`;
 
-/** Account and UUID. */
 export const UUID_STREAM = /^[^-]+-(\d+)-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 
 const ids = {

@@ -65,10 +65,7 @@ const counts: CountTable<SyndicationRecord> = {
   columns: countedBy(table, 'advertiser_id', 'agent_id', 'resource_type', 'status'),
 };
 
-/**
- * Lists each waiting generation for a worker, and again the records of archived, deleted or changed
- * resources.
- */
+/** Lists waiting generations, and again records whose resource or advertiser was archived or changed. */
 export const syndicationProjection: Projection = {
   name: 'syndication',
   categories: [SYNDICATION, 'advertiser', ...Object.values(RESOURCES)],
@@ -175,7 +172,6 @@ const NO_RECORD = '00000000-0000-0000-0000-000000000000';
 /** An advertiser may have more records than one statement can list in its time limit. */
 const ARCHIVED_AT_ONCE = 20_000;
 
-/** @returns the next page's start; undefined after the last */
 const listArchivedPage = async (
   client: ClientBase,
   customerId: number,

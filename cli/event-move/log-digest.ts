@@ -6,7 +6,7 @@ const { imul } = Math;
 /** Streams share a fixed number of buckets, so memory does not grow with the log. */
 const BUCKETS = 65_536;
 
-/** A checksum sums event hashes with revisions: the order of streams is free, within a stream it counts. */
+/** Sums hashes per bucket of streams: the order of streams is free, that within a stream is checked. */
 export interface LogDigest {
   readonly events: number;
   readonly streams: number;

@@ -28,7 +28,6 @@ const DIFFERENCES_MAX = 20;
 /** Only streams of this many buckets are compared in detail, which bounds memory. */
 const BUCKETS_NAMED_MAX = 64;
 
-/** Compares two logs by count and checksum, then names the streams that differ. Changes nothing. */
 export const verifyEvents = async (
   from: EventStore,
   to: EventStore,

@@ -20,11 +20,7 @@ export const contextOf = (customerId: number) => {
   return { commandId, customerId, actor: 'operator', requestId: commandId };
 };
 
-/**
- * Concurrent commands may write the row in any order: `writeAccess` keeps the higher revision. After a crash
- * the credentials read model writes it.
- * @throws ApiError NOT_FOUND
- */
+/** Rows may be written in any order: `writeAccess` keeps the higher revision. @throws ApiError NOT_FOUND */
 export const setAccountAccess = async (
   writes: RowWrites,
   customerId: number,
@@ -36,10 +32,7 @@ export const setAccountAccess = async (
   await settleAccess(writes, customerId);
 };
 
-/**
- * Also without a new event: an earlier command may have failed to write the row. Without a row here, a lost
- * opening would look open while the read model applies the account's events.
- */
+/** Also without a new event: a lost row would show the account as open while the read model catches up. */
 const settleAccess = async ({ store, rows }: RowWrites, customerId: number): Promise<void> => {
   const { state, revision } = await loadAccount(store, customerId);
   if (state.status === 'NONE' || typeof revision !== 'number') return;
@@ -48,10 +41,7 @@ const settleAccess = async ({ store, rows }: RowWrites, customerId: number): Pro
   await rows.writeAccess([{ customerId, revision, disabledAt: state.disabledAt ?? null }]);
 };
 
-/**
- * After a crash the read model writes the row: a user may exist without an answer.
- * @throws ApiError NOT_FOUND
- */
+/** After a crash the read model writes the row: the user exists unseen. @throws ApiError NOT_FOUND */
 export const addUser = async (
   { store, rows, clock }: RowWrites,
   customerId: number,
@@ -67,8 +57,8 @@ export const addUser = async (
 };
 
 /**
- * Row before event: after a crash in between, the key is refused but counts against the limit until the next
- * issue. The other order could report a working key as revoked.
+ * The row comes first: after a crash in between, the key is refused, but counts against the limit until the
+ * next issue. The other order could report a working key as revoked.
  * @throws ApiError NOT_FOUND
  */
 export const revokeApiKey = async (

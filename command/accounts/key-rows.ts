@@ -85,7 +85,6 @@ export const readSealedSecret = async (
   return row;
 };
 
-/** Deletes the key unless another run of the same command has activated it. */
 export const deleteKeyRow = async (
   database: TenantDatabase,
   customerId: number,

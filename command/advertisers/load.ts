@@ -30,10 +30,7 @@ export const {
   load: loadAdvertiser,
 } = handlerFor(advertiserAggregate, advertiserRefused);
 
-/**
- * Reads the stream, because a read model may lag.
- * @throws ApiError NOT_FOUND, CONFLICT when it is archived
- */
+/** Not from a read model, which may lag. @throws ApiError NOT_FOUND, CONFLICT when it is archived */
 export const writableAdvertiser = async (
   stores: CommandStores,
   customerId: number,

@@ -17,10 +17,7 @@ export interface AdmittedUpload {
   readonly refusal?: ApiError;
 }
 
-/**
- * One answer for every invalid token, which does not reveal whether the upload exists.
- * @throws UNAUTHORIZED
- */
+/** Every invalid token gets the same answer: it must not reveal uploads. @throws ApiError UNAUTHORIZED */
 export const grantOfToken = async (
   { tokens, clock }: Pick<AssetWrites, 'tokens' | 'clock'>,
   uploadId: string,
@@ -37,7 +34,7 @@ const KNOWN_AFTER_MS = 86_400_000;
 
 export const uploadActor = (uploadId: string): string => `upload:${uploadId}`;
 
-/** Adds the token's account and asset to a refusal, so that the account's audit log shows it. */
+/** For the account's audit log. */
 export const tellingHolder = async <Result>(
   { customerId, advertiserId, uploadId }: UploadGrant,
   run: () => Promise<Result>,
@@ -90,7 +87,6 @@ export const admitUpload = async (
 
 const nothing = (): undefined => undefined;
 
-/** @throws an error that does not prove a refusal */
 const definiteRefusal = (error: unknown): ApiError => {
   if (error instanceof ApiError && error.hadNoEffect) return error;
   throw error;

@@ -18,7 +18,6 @@ import { writableAdvertiser } from '../advertisers/load.ts';
 import { executeOnAsset, loadAsset, type AssetWrites } from './load.ts';
 import type { ObjectAttempts } from './object-attempts.ts';
 
-/** An upload must begin within this time. */
 const TOKEN_MINUTES = 15;
 
 /** @throws ApiError VALIDATION_ERROR (too large), NOT_FOUND (advertiser), CONFLICT (advertiser archived) */

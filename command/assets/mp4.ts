@@ -11,7 +11,7 @@ interface Box {
 /** Per file, and for its `moov`. Each box costs a read of 16 bytes. */
 const BOXES_MAX = 4_000;
 
-/** Shows the first video track. @throws UnreadableMediaError without a `moov`, or if boxes do not nest */
+/** The displayed size of the first video track. @throws UnreadableMediaError if boxes do not nest */
 export const readMp4 = async (source: ByteSource): Promise<MediaFacts> => {
   const moov = await walker(source).find({ start: 0, end: source.bytes }, 'moov');
   if (moov === undefined) throw new UnreadableMediaError('no moov');
@@ -28,7 +28,6 @@ type Walk = ReturnType<typeof walker>;
 
 const walker = (source: ByteSource) => {
   let boxes = 0;
-  /** @throws UnreadableMediaError when the box does not end within its parent */
   const boxAt = async (start: number, parentEnd: number): Promise<Box> => {
     if (++boxes > BOXES_MAX) throw new UnreadableMediaError('more boxes than any player reads');
     const head = await source.readAt(start, 16);

@@ -7,9 +7,7 @@ import { readMp4 } from './mp4.ts';
 // Disables the package's other parsers, because uploads are untrusted.
 disableTypes(types.filter((type) => !['png', 'gif', 'webp', 'jpg'].includes(type)));
 
-/**
- * In a JPEG the size follows thumbnails and profiles. Malicious 128 KiB block the process for about 50 ms.
- */
+/** In a JPEG the size follows thumbnails and profiles. Malicious 128 KiB block the process for 50 ms. */
 const IMAGE_BYTES = new Map([
   ['image/png', 64],
   ['image/apng', 64],

@@ -4,10 +4,7 @@ export type UploadBytesMax = (mimeType: string) => number;
 const DEFAULT = 104_857_600;
 const LIMIT = /^(?:([a-z0-9!#$&^_.+-]{1,63}\/(?:\*|[a-z0-9!#$&^_.+-]{1,63}))=)?([1-9]\d{0,9})$/;
 
-/**
- * For example `52428800,image/*=10485760,image/gif=1048576`; the most specific applies.
- * @throws RangeError
- */
+/** E.g. `52428800,image/*=10485760,image/gif=1048576`; the most specific applies. @throws RangeError */
 export const parseUploadLimits = (text: string): UploadBytesMax => {
   const limits = new Map<string, number>();
   for (const entry of text.split(',')) {

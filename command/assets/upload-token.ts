@@ -16,7 +16,7 @@ export type UploadGrant = z.infer<typeof UploadGrant>;
 export interface UploadTokens {
   /** Returns the same token for the same grant while the signing key is in use. */
   issue(grant: UploadGrant): Promise<string>;
-  /** Returns the grant of a token signed by one of our keys. The caller checks its expiry. */
+  /** The caller checks the expiry. */
   verify(token: string): Promise<UploadGrant | undefined>;
 }
 

@@ -28,9 +28,7 @@ const audiences: SyncedKind<AudienceState, AudienceCommand, never> = {
 /** Per task, over all audiences: about 100 kB. */
 const FAILED_MEMBERS_MAX = 500;
 
-/**
- * Appends the task last, so a read model with the task has the members. A repeat returns the same task id.
- */
+/** Appends the task last: a read model with the task has the members. A repeat returns the same id. */
 export const syncAudiences = async (
   writes: SyncWrites,
   advertiserId: number,

@@ -1,9 +1,7 @@
 import { brandDomainOf, type LinkedBrand } from '../../domain/brands/brand.ts';
 import { isHttpUrl } from '../../domain/values.ts';
 
-/**
- * AdCP brand manifest: a house's portfolio, or one brand. The text is foreign: validated, bounded, cleaned.
- */
+/** AdCP brand manifest: a house's portfolio, or one brand. Foreign text is checked, bounded and cleaned. */
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -28,7 +26,7 @@ export const brandDetails = (manifest: unknown, domain: string): BrandDetails =>
   return Object.fromEntries(Object.entries(details).filter(([, value]) => value !== undefined));
 };
 
-/** The URL that the manifest refers to; undefined when it describes the brand itself. */
+/** Undefined when the manifest describes the brand itself. */
 export const elsewhere = (manifest: unknown): string | undefined => {
   const { authoritative_location: location, house } = membersOf(manifest);
   if (typeof location === 'string') return location;

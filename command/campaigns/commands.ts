@@ -12,8 +12,7 @@ import { createNewCampaign, loadCampaign, type CampaignStores } from './load.ts'
  * Locks the advertiser's currency first: in the other order it could change while the campaign exists. A
  * crash in between leaves a lock, and a repeat with the same key completes it. The repeat first looks for the
  * campaign, because the advertiser may be archived since.
- * @throws ApiError NOT_FOUND, CONFLICT (archived), VALIDATION_ERROR (other currency); then nothing has
- *   changed
+ * @throws ApiError NOT_FOUND, CONFLICT (archived), VALIDATION_ERROR (currency); then nothing has changed
  */
 export const createCampaign = async (
   stores: CampaignStores,

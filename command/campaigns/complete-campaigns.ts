@@ -20,9 +20,7 @@ type FindEnded = (
   rowsMax: number,
 ) => Promise<readonly EndedFlight[]>;
 
-/**
- * Completes campaigns after their flight. The stream decides, so a lagging read model completes none twice.
- */
+/** The stream decides, so a lagging read model or several nodes complete no campaign twice. */
 export const createEndedFlights = (
   { store, clock }: { readonly store: EventStore; readonly clock: Clock },
   findEnded: FindEnded,

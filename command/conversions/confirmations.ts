@@ -15,10 +15,7 @@ export interface Confirmation {
 export interface Confirmations {
   /** @returns the expiry in milliseconds since the epoch */
   offer(confirmation: Confirmation): Promise<number>;
-  /**
-   * A repeat may use it again.
-   * @returns `expired` also when another command has used it; `other`: another call
-   */
+  /** A repeat may use it again. @returns `expired` also after another command's use; `other`: another call */
   use(confirmation: Confirmation, commandId: string): Promise<'used' | 'expired' | 'other'>;
   /** Only after a command that certainly had no effect. */
   giveBack(confirmation: Confirmation, commandId: string): Promise<void>;

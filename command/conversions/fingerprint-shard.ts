@@ -8,7 +8,7 @@ export interface Shard {
   readonly words: Uint32Array;
   /** Day of each slot, modulo 256. */
   readonly days: Uint8Array;
-  /** Slots minus one, a power of two minus one. */
+  /** Number of slots minus one; the number is a power of two. */
   readonly mask: number;
   count: number;
 }

@@ -42,7 +42,6 @@ export const createLedgers = ({ store, segments, now, bytesMax, log }: LedgersOp
     return bytes;
   };
 
-  /** Evicts idle ledgers, least recently used first. */
   const makeRoom = (wanted: SourceLedger): void => {
     const atMs = performance.now();
     if (atMs - checkedMs < CHECK_EVERY_MS && ledgers.size <= SOURCES_MAX) return;

@@ -22,9 +22,7 @@ export interface LogCall {
   readonly bytes: number;
   /** Milliseconds since the epoch. */
   readonly nowMs: number;
-  /**
-   * `preview` answers like `log` without logging. `test` accepts valid items without logging or comparing.
-   */
+  /** `preview`: answers without logging. `test`: accepts valid items, without logging or comparing. */
   readonly mode: 'log' | 'preview' | 'test';
   readonly testEventCode?: string | undefined;
   /** Asked immediately before the append; true cancels the call. */

@@ -46,10 +46,7 @@ const isOfStream = ({ lastRevision, commands }: Segment, newest: RecordedEvent |
   return false;
 };
 
-/**
- * Reads back while fingerprints are valid: segments, and from the stream what they lack. Segments may be
- * missing; those of another log are ignored.
- */
+/** Segments may be missing: the stream fills the gaps. Segments of another log are ignored. */
 export const readStreamFold = async (source: StreamSource): Promise<StreamFold> => {
   const { store, segments, now, customerId, sourceId } = source;
   const stream = conversionStream(customerId, sourceId);
@@ -58,11 +55,7 @@ export const readStreamFold = async (source: StreamSource): Promise<StreamFold> 
   const oldestMs = now() - REACH_MS;
   fold.table.today(dayOf(now()));
 
-  /**
-   * Reads backward to `to`, or to expired events.
-   * @param from default: the end
-   * @returns the last event read
-   */
+  /** Reads backward to `to`, or to expired events. @returns the last event read */
   const addBackward = async (from: number | undefined, to: number): Promise<RecordedEvent | undefined> => {
     const range = from === undefined ? {} : { from };
     let last: RecordedEvent | undefined;

@@ -95,7 +95,6 @@ export const createShardDirectory = (isWanted: (day: number) => boolean): ShardD
   };
 };
 
-/** Directory entries that point to the shard at `index`. */
 const rangeOf = ({ depth, shards }: State, index: number): readonly [first: number, last: number] => {
   const span = 2 ** (depth - (shards[index] as Shard).depth);
   const first = Math.floor(index / span) * span;

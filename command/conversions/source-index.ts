@@ -16,7 +16,6 @@ export interface SourceIndex {
   readonly position: Position | undefined;
   readonly bytes: number;
   readonly count: number;
-  /** False until `bringUpToDate` has completed once. */
   readonly isLoaded: boolean;
   /** Reads new events when the index is in doubt. @throws EventStoreUnavailableError */
   bringUpToDate(): Promise<void>;

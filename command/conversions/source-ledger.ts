@@ -20,7 +20,7 @@ export interface SourceLedgerOptions {
   readonly now: () => number;
   readonly customerId: number;
   readonly sourceId: string;
-  /** Reads the source and its advertiser from their streams; undefined when the source does not exist. */
+  /** Undefined when the source does not exist. */
   readonly loadSource: () => Promise<SourceFacts | undefined>;
   readonly waitingBytes: WaitingBytes;
   /** Maximum bytes per event. Default: `CHUNK_BYTES_MAX`. */

@@ -40,10 +40,7 @@ export interface CreativeEngine {
 }
 
 export interface CreativeEngines {
-  /**
-   * @param connectionId public; undefined: built-in engine
-   * @returns undefined without such a live connection
-   */
+  /** @param connectionId undefined: built-in engine @returns undefined without such a live connection */
   readonly engineOf: (
     customerId: number,
     connectionId: string | undefined,

@@ -52,10 +52,7 @@ export const stepRequest = (request: RequestContext, stepId: string): RequestCon
 /** Concurrent changes of one sync. Their appends share batches, and other requests still get capacity. */
 const AT_ONCE_MAX = 10;
 
-/**
- * Each step may be repeated: its id derives from the sync.
- * @throws ApiError SERVICE_UNAVAILABLE if one failed
- */
+/** Steps are repeatable: ids derive from the sync. @throws ApiError SERVICE_UNAVAILABLE if one failed */
 export const carryOut = async <State, Command, Refusal>(
   stores: SyncStores,
   { execute }: SyncHandler<State, Command, Refusal>,

@@ -35,9 +35,7 @@ export type SyncItem<Command> =
   | { readonly key: string; readonly problem: string }
   | {
       readonly key: string;
-      /**
-       * May first store data that the command refers to, if a repeat is safe and nothing else shows the data.
-       */
+      /** May first store data that the command refers to, if a repeat is safe and nothing else shows it. */
       readonly command: (named: ResourceIdentity) => Command | Promise<Command>;
     };
 
@@ -64,8 +62,7 @@ const ACTIVE_MAX = 500;
 
 /**
  * @returns the items' results in order, then the resources deleted because no item names them
- * @throws ApiError NOT_FOUND, CONFLICT (archived), VALIDATION_ERROR; SERVICE_UNAVAILABLE when part may be
- *   done
+ * @throws ApiError NOT_FOUND, CONFLICT (archived), VALIDATION_ERROR; SERVICE_UNAVAILABLE: part may be done
  */
 export const syncResources = async <State extends SyncedState, Command, Refusal>(
   writes: SyncWrites,

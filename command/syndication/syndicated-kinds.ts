@@ -29,11 +29,9 @@ export interface SyndicatedKind {
   readonly idMember: string;
   /** `whole`: one call per item. `members`: its members are sent in several calls. */
   readonly delivery: 'whole' | 'members';
-  /** How an agent is asked to delete an item: by its id, or by listing the items to keep. */
   readonly dropping: { readonly by: 'name' } | KeptSet;
-  /** The current resource; undefined when the advertiser has none with this id. */
   load(resource: ResourceKey): Promise<SyndicatedResource | undefined>;
-  /** The complete item for a call; undefined when it exceeds the size of a call. */
+  /** Undefined when the item exceeds the size of a call. */
   inFull(resource: ResourceKey, item: SyndicatedItem): Promise<SyndicatedItem | undefined>;
 }
 

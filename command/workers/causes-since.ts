@@ -9,7 +9,6 @@ type Log = Pick<EventStore, 'readStream'>;
 const PAGES = [10, 40] as const;
 const OTHERS_MAX = 20;
 
-/** @param upTo first revision to read. Default: the last one */
 async function* newest(
   store: Log,
   stream: string,
@@ -31,7 +30,6 @@ async function* newest(
   }
 }
 
-/** The correlation id of a stream's last event; undefined for an empty stream. */
 export const lastCorrelation = async (store: Log, stream: string): Promise<string | undefined> => {
   for await (const { metadata } of newest(store, stream, { pages: [1] })) return metadata.correlationId;
   return undefined;
@@ -50,7 +48,6 @@ export const lastOf = async (
 };
 
 export interface CausesOfWork {
-  /** The request that the action belongs to; undefined when not found among the newest events. */
   readonly correlationId: string | undefined;
   readonly alsoCausedBy: OtherCauses;
 }
@@ -59,7 +56,6 @@ export interface Occasions {
   readonly streams: readonly string[];
   /** False for events that earlier actions have covered; the first false ends the search in its stream. */
   readonly isNew: (event: RecordedEvent) => boolean;
-  /** Last revision to consider. Default: the last one. */
   readonly upTo?: number;
   /** Position of the event that the action belongs to. Default, and if not found: the newest event. */
   readonly named?: string;
@@ -116,7 +112,6 @@ const answersTo = (
   (answer.metadata.correlationId === correlationId ||
     otherCausesOf(answer.data['alsoCausedBy']).some((cause) => cause.correlationId === correlationId));
 
-/** @param but the request to leave out */
 const requestsOf = (found: readonly RecordedEvent[], but: string | undefined): OtherCauses => {
   const others = new Map<string, string>();
   for (const { metadata } of found) {

@@ -33,9 +33,7 @@ interface Sync {
   readonly apply: () => readonly Record<string, unknown>[];
 }
 
-/**
- * One server per request over MCP, one for all over A2A. They share the stored data and the idempotency keys.
- */
+/** One server per request over MCP, one for all over A2A; they share stored data and idempotency keys. */
 export const adcpServers = (parts: AdcpServerParts): (() => AdcpServer) => {
   const { holdings, tasks } = parts;
   const idempotency = createIdempotencyStore({ backend: memoryBackend(), ttlSeconds: 86_400 });

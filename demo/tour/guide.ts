@@ -28,8 +28,7 @@ export interface Guide {
   /**
    * Prints the request and the answer.
    * @param path below `/api/v2/buyer`, or an absolute URL
-   * @returns the answer's `data`
-   * @throws StumbledError when the answer has an unexpected status or form
+   * @throws StumbledError
    */
   readonly ask: <T>(method: string, path: string, schema: z.ZodType<T>, asked?: RequestOptions) => Promise<T>;
   /** Polls without printing until `isDone`. @throws StumbledError after 30 s */
@@ -46,7 +45,6 @@ const WAIT_MS = 200;
 /** Rate limit windows of one minute to wait for, per request. */
 const WAITS_MAX = 2;
 const ANSWER_MS_MAX = 10_000;
-/** Longer answers are cut. */
 const LINES_MAX = 30;
 
 export interface GuideOptions {

@@ -25,10 +25,7 @@ const given = Object.fromEntries(
   ),
 );
 
-/**
- * Data is in a temporary folder, or in `DATABASE_URL`, which must be empty.
- * @throws Error if a program ends
- */
+/** Data is in a temporary folder, or in an empty `DATABASE_URL`. @throws Error if a program ends early */
 export const startPrograms = async (): Promise<StartedPrograms> => {
   const directory = await mkdtemp(join(tmpdir(), 'buyer-exchange-tour-'));
   // When root starts it, the embedded Postgres runs as another user, who needs access to this folder.
@@ -52,7 +49,6 @@ export const startPrograms = async (): Promise<StartedPrograms> => {
       PORT: '0',
       DATA_DIR: directory,
       LOG_LEVEL: 'warn',
-      // Prints the address and the key on standard output.
       LOG_FORMAT: 'pretty',
       NODE_ENV: 'development',
       OUTBOUND_ALLOW_LOOPBACK: 'true',

@@ -75,7 +75,6 @@ export const CHAPTERS = 10;
 interface TourAgent {
   readonly id: string;
   readonly url: string;
-  /** Unique to this tour. */
   readonly accountId: string;
 }
 

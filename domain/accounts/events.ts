@@ -21,9 +21,7 @@ const ApiKeyRevoked = z.object({ keyId: z.string() });
 
 const NoData = z.object({});
 
-/**
- * Version 2 adds the role and the scope of sellers: a program that supports version 1 only parks the stream.
- */
+/** Version 2 adds role and scope of sellers: a program that supports version 1 only parks the stream. */
 const withSellers = { schemaVersion: 2, upcasters: [<Data>(data: Data): Data => data] } as const;
 
 export const accountEvents = {

@@ -10,7 +10,6 @@ import {
 } from './events.ts';
 import { AdvertiserResource } from './resource.ts';
 
-/** The streams' names begin with it. */
 export const ADVERTISER = 'advertiser';
 
 export const advertiserStream = (customerId: number, advertiserId: number): string =>
@@ -64,7 +63,6 @@ export interface CreateAdvertiser {
   readonly customerId: number;
   readonly details: Omit<AdvertiserCreated, 'advertiserId' | 'customerId' | 'frequencyCaps'>;
   readonly frequencyCaps: readonly CapInput[];
-  /** One unused id for each cap. */
   readonly newCapIds: readonly string[];
 }
 
@@ -78,7 +76,6 @@ export interface UpdateAdvertiser {
   /** Replaces the whole set; absent leaves it. */
   readonly frequencyCaps?: readonly CapInput[] | undefined;
   readonly newCapIds: readonly string[];
-  /** Members that may be repeated in a request but never changed. */
   readonly unchangeable: { readonly [M in UnchangeableMember]?: AdvertiserResource[M] | undefined };
 }
 
@@ -87,7 +84,7 @@ export type UnchangeableMember = 'id' | 'customerId' | 'status' | 'sandbox';
 export type AdvertiserCommand =
   | CreateAdvertiser
   | UpdateAdvertiser
-  /** Precedes the first campaign. Refused if the advertiser has another currency. */
+  /** Comes before the first campaign. Refused if the advertiser has another currency. */
   | { readonly type: 'LockAdvertiserCurrency'; readonly now: string; readonly currency?: string | undefined }
   | { readonly type: 'ArchiveAdvertiser'; readonly now: string }
   | { readonly type: 'RestoreAdvertiser'; readonly now: string };

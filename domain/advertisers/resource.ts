@@ -4,10 +4,7 @@ import { changeable, clearable, derived, fixed, found, resourceShape } from '../
 import { FrequencyCap, RecordedCap } from '../frequency-caps/resource.ts';
 import { Timestamp } from '../values.ts';
 
-/**
- * The API's Advertiser, the aggregate's state, and the row in the read model. Unset members are absent, not
- * null.
- */
+/** API resource, aggregate state and row in the read model. Unset members are absent, never null. */
 
 export const Channel = z.enum([
   'display',

@@ -15,9 +15,8 @@ const AssetReserved = z.object({
   mediaKind,
   source,
   bytesMax: z.int(),
-  /** As the buyer announced it. */
   bytes: bytes.optional(),
-  /** Announced by the buyer; hex. */
+  /** Hex. */
   sha256: z.string().optional(),
   ...measures,
   expiresAt: z.string(),

@@ -44,7 +44,6 @@ interface Reservation extends Omit<AssetResource, 'id' | 'url' | UploadMember> {
 }
 
 export interface ReservedAsset extends Reservation {
-  /** As the buyer announced them. */
   readonly bytes?: number | undefined;
   readonly sha256?: string | undefined;
   readonly status: 'RESERVED' | 'EXPIRED';

@@ -33,7 +33,6 @@ export interface Audience extends SyncedResource, z.infer<typeof AudienceDefinit
   readonly audienceId: string;
 }
 
-/** @param members undefined if unknown */
 export const audienceResource = (audience: Audience, members: number | undefined): AudienceResource =>
   membersOf(AudienceResource, {
     ...audience,

@@ -14,11 +14,7 @@ export type LinkedBrand = z.infer<typeof LinkedBrand>;
 const HOST = /^(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/;
 const BRAND_LENGTH_MAX = 2_048;
 
-/**
- * Lower case, without a leading `www.`.
- * @param brand a domain or http(s) URL
- * @returns undefined without a host
- */
+/** @returns lower case, without a leading `www.`; undefined when it names no host */
 export const brandDomainOf = (brand: string): string | undefined => {
   if (brand.length > BRAND_LENGTH_MAX) return undefined;
   const address = /^[a-z][a-z0-9+.-]*:\/\//i.test(brand) ? brand : `https://${brand}`;

@@ -3,7 +3,6 @@ import { changedMembers, contradiction, withChanges } from '../fields.ts';
 import { campaignEvents, type CampaignChanges, type CampaignCreated, type CampaignEvent } from './events.ts';
 import { campaignResource, type Campaign, type CampaignPhase, type CampaignResource } from './resource.ts';
 
-/** The streams' names begin with it. */
 export const CAMPAIGN = 'campaign';
 
 export const campaignStream = (customerId: number, campaignId: string): string =>
@@ -43,7 +42,6 @@ export interface CreateCampaign {
   readonly campaign: CampaignCreated;
 }
 
-/** Members that may be repeated in a request but never changed. */
 export type UnchangeableMember = 'id' | 'advertiserId' | 'phase';
 
 /** Archiving the advertiser at the same time equals archiving it right afterwards: no order matters here. */

@@ -2,9 +2,7 @@ import type { Health } from './conversion-events.ts';
 import { FINGERPRINT_WORDS } from './fingerprint.ts';
 import type { ItemColumns, ValidatedItems } from './validate-items.ts';
 
-/**
- * A fingerprint is four words at `at`. `spot`: its slot in the hash tables (`table-hash.ts`), if computed.
- */
+/** Four words at `at` are a fingerprint. `spot`: its slot in the hash tables (`table-hash.ts`), if known. */
 export interface FingerprintSet {
   has(words: Uint32Array, at: number, spot?: number): boolean;
 }

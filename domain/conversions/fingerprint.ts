@@ -86,7 +86,6 @@ const hashWordsInto = (length: number, seed: Uint32Array, out: Uint32Array, at: 
   out[at + 3] = (h1 | h2 | h3 | h4) === 0 ? 1 : h4;
 };
 
-/** Writes the fingerprint of an event to `out[at .. at + 3]`. */
 export type FingerprintInto = (eventType: string, eventId: string, out: Uint32Array, at: number) => void;
 
 export const fingerprintsOf = (sourceId: string): FingerprintInto => {

@@ -133,7 +133,6 @@ export const hasMore = ({ userMatch, actionSource, eventSourceUrl, orderId, cont
 
 const checks = Object.entries(moreChecks);
 
-/** @returns the first problem of an item's further members */
 export const moreProblem = (item: Item): string | undefined => {
   for (const [member, check] of checks) {
     const problem = item[member] === undefined ? undefined : check(item[member]);

@@ -95,7 +95,6 @@ const typeProblem = (eventType: unknown, { allowed }: ItemCheck): string | undef
 const unreadable = ({ member, fault }: UnreadableItem): string =>
   isMemberName(member) ? `${member} must not hold ${fault}` : `must not hold ${fault}`;
 
-/** @returns the problem; undefined if the item was added */
 const addItem = (item: unknown, index: number, items: ItemColumns, check: ItemCheck): string | undefined => {
   if (!isItem(item)) return 'must be an object';
   if (item instanceof UnreadableItem) return unreadable(item);

@@ -135,10 +135,7 @@ export const whyNotEvaluate = (
     : { reason: 'too-many-stages', limit: STAGES_MAX };
 };
 
-/**
- * Once undefined, it stays so, because variants stay evaluated or selected: after the creative, nothing
- * fails.
- */
+/** Once undefined, it stays so: variants stay evaluated or selected. Finalizing cannot fail afterwards. */
 export const whyNotFinalize = (
   session: CreativeSession,
   variantId: string,

@@ -60,9 +60,7 @@ interface Claiming {
 }
 
 export type CreativeNamesCommand =
-  /**
-   * Claims again although the creative holds the name: another request may see the older claim as abandoned.
-   */
+  /** Claims again although it holds the name: another request may see the older claim as abandoned. */
   | (Claiming & { readonly type: 'ClaimName'; readonly name: string })
   /** Claims the name that the creative holds, or the first free one of the list. */
   | (Claiming & { readonly type: 'ClaimFreeName'; readonly names: (nth: number) => string })
@@ -125,9 +123,7 @@ export const creativeNamesAggregate = {
 
 const NAME_LENGTH_MAX = 255;
 
-/**
- * `Name (copy)`, `Name (copy 2)`, ... without the source's own copy number, shortened to the maximum length.
- */
+/** `Name (copy)`, `Name (copy 2)`, ... without the source's own number, cut to the maximum length. */
 export const copyNames = (source: string): ((nth: number) => string) => {
   const base = source.replace(/ \(copy(?: \d+)?\)$/, '');
   return (nth) => withEnding(base, nth === 1 ? ' (copy)' : ` (copy ${nth})`);

@@ -15,9 +15,7 @@ import {
 } from './resource.ts';
 import { ReviewStatus } from './seller-reviews.ts';
 
-/**
- * Limits that the specification does not give keep a creative without its reviews below 256 Ki characters.
- */
+/** Limits beyond the specification keep a creative without its reviews below 256 Ki characters. */
 
 const URL_LENGTH_MAX = 2_048;
 

@@ -117,7 +117,6 @@ export const creativeResource = (creative: Creative): CreativeResource =>
     formatLabel: formatLabelOf(creative.formatKind),
   });
 
-/** Without repetition. */
 export const assetIdsOf = ({ slots, carouselCards }: Pick<Creative, 'slots' | 'carouselCards'>): string[] => [
   ...new Set([...slots, ...carouselCards].flatMap(({ assetId }) => (assetId === undefined ? [] : [assetId]))),
 ];

@@ -89,9 +89,7 @@ export const reviewed = (
     review.sellerId === sellerId ? { sellerId, status, rejectionReason, since: review.since, at } : review,
   );
 
-/**
- * Restarts each review: it was about other content. A seller that archived the creative no longer sees it.
- */
+/** Restarts the reviews: they were about other content. A seller that archived it no longer sees it. */
 export const withNewContent = (reviews: Reviews, since: number, at: string): Reviews =>
   reviews.map((review) =>
     review.status === 'archived' ? review : { sellerId: review.sellerId, status: 'processing', since, at },

@@ -99,7 +99,6 @@ export const mappedAdvertisers = (
   ...new Set(pageOf(mappings, mappingsOffset).items.map(({ advertiserId }) => advertiserId)),
 ];
 
-/** @param names by id of `mappedAdvertisers` */
 export const engineConnectionResource = (
   connection: EngineConnection,
   names: ReadonlyMap<number, string>,

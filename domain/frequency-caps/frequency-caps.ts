@@ -12,10 +12,7 @@ const sameCap = (a: CapInput, b: CapInput): boolean =>
 const distinctCaps = (caps: readonly CapInput[]): readonly CapInput[] =>
   caps.filter((cap, index) => caps.findIndex((other) => sameCap(cap, other)) === index);
 
-/**
- * Without repetition. A cap equal to a live one keeps its id.
- * @param newCapIds unused, one for each wanted cap
- */
+/** A cap equal to a live one keeps its id. @param newCapIds one unused id for each wanted cap */
 export const capsOf = (
   wanted: readonly CapInput[],
   newCapIds: readonly string[],

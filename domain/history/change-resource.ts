@@ -47,7 +47,6 @@ export const changesBetween = (before: unknown, after: unknown): Change[] => {
 /** The cause of each member's value. */
 export type Explanation<By> = ReadonlyMap<string, { readonly value: unknown; readonly by: By }>;
 
-/** @param by the cause of the next state */
 export const explainNext = <By>(before: Explanation<By>, next: unknown, by: By): Explanation<By> => {
   const explanation = new Map<string, { readonly value: unknown; readonly by: By }>();
   for (const [path, value] of membersOf(next)) {

@@ -36,7 +36,6 @@ export interface InvalidItem<Key = string> {
 const Key = boundedText(1, 256);
 const ITEMS_MAX = 50;
 
-/** @param idMember the member that contains the id */
 export const syncItems = <Shape extends z.core.$ZodLooseShape>(idMember: string, shape: Shape) => {
   const [Valid, Invalid] = formsOf(idMember, shape);
   return itemsOf(z.union([Valid, Invalid]));

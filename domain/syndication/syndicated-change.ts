@@ -1,4 +1,4 @@
-/** Agents receive nothing of these. */
+/** These events change nothing that agents receive. */
 const UNCHANGING: readonly string[] = ['CatalogFeedAsked', 'CatalogFeedFailed'];
 
 export const isSyndicatedChange = ({ type }: { readonly type: string }): boolean =>

@@ -3,9 +3,7 @@ import type { EventsOf } from '../decision.ts';
 import { OtherCauses } from '../causation.ts';
 import { AccountReference, JsonMembers, ResourceType, TaskOf } from './syndication-resource.ts';
 
-/**
- * Raised by each effective toggle and each change at the agent. Events of an earlier generation do not count.
- */
+/** Each effective toggle and change at the agent starts one; events of earlier ones do not count. */
 const generation = z.int().min(1);
 
 /** The resource's stream was searched for causes up to this revision. Absent in older events. */

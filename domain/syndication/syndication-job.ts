@@ -8,10 +8,7 @@ import type { SyndicationState } from './syndication.ts';
 export const JobStatus = z.enum(['WAITING', 'RUNNING', 'COMPLETED', 'FAILED', 'SUPERSEDED']);
 export type JobStatus = z.infer<typeof JobStatus>;
 
-/**
- * One job per generation with work. No event records an immediate answer: the end of the job shows its
- * result.
- */
+/** No event records an immediate answer: the end of the job shows its result. */
 
 /** Each call that the agent accepted to finish later is separate. */
 export interface AgentCall {

@@ -39,10 +39,7 @@ export type AtAgent =
   | { readonly is: 'MAYBE'; readonly older?: JsonMembers | undefined }
   /** The agent has exactly `older` and must be updated. */
   | { readonly is: 'EXACTLY'; readonly older: JsonMembers }
-  /**
-   * Must be deleted. Stays until a new delivery is COMPLETED: deletes name what to keep, maybe without this
-   * one.
-   */
+  /** Must be deleted. Ends with a COMPLETED delivery, because a delete may also remove later versions. */
   | { readonly is: 'DROPPING' }
   /** The agent could not be asked to delete it, and no retry follows. */
   | { readonly is: 'LEFT' };

@@ -16,11 +16,9 @@ export const steps = {
   off: { from: ['NONE', 'PENDING', 'SYNCING', 'COMPLETED', 'FAILED', 'DISABLED'], to: 'DISABLED' },
   refresh: { from: ['COMPLETED'], to: 'PENDING' },
   start: { from: ['PENDING'], to: 'SYNCING' },
-  /** An attempt failed; the next one follows later. */
   retry: { from: ['PENDING', 'SYNCING', 'DISABLED'] },
   complete: { from: ['SYNCING'], to: 'COMPLETED' },
   fail: { from: ['PENDING', 'SYNCING'], to: 'FAILED' },
-  /** The agent deleted it, or could not be asked to. */
   withdraw: { from: ['DISABLED'] },
 } as const satisfies Readonly<Record<string, Step>>;
 

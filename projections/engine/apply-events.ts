@@ -12,10 +12,9 @@ export interface FailedEvent {
 export const TRIES = 3;
 
 /**
- * Halves the set of streams until failing ones are alone: k of n cost about k log n calls. Applies a stream's
- * events in order, before its failing one.
+ * Halves the set of streams until failing ones are alone: k of n cost about k log n calls.
  * @returns the first failing event of each stream
- * @throws any error that no event causes (`isFaultOfEvent`): the caller must then roll back
+ * @throws errors that no event causes (`isFaultOfEvent`): the caller must then roll back
  */
 export const applyIsolated = async (
   client: ClientBase,

@@ -15,7 +15,6 @@ export class CheckpointMovedError extends Error {
   override readonly name = 'CheckpointMovedError';
 }
 
-/** Created at the start of the log. */
 export const openCheckpoint = async (
   pool: Pick<ClientBase, 'query'> | Pick<Pool, 'query'>,
   name: string,

@@ -1,9 +1,6 @@
 import { setMaxListeners } from 'node:events';
 
-/**
- * Also aborted when `work` ends, so nothing outlives it. Removes its listener from `parent`, which may live
- * long.
- */
+/** Also aborted when `work` ends, so nothing outlives it. Leaves no listener on `parent`. */
 export const withChildSignal = async <T>(
   parent: AbortSignal,
   work: (child: AbortController) => Promise<T>,

@@ -19,9 +19,8 @@ export interface CommittedBatch {
 }
 
 /**
- * One transaction. Only if an event fails, the batch is applied again stream by stream.
- * @throws CheckpointMovedError; any error that no event causes. After a lost connection the outcome is
- *   unknown: read the checkpoint again.
+ * Only if an event fails, the batch is applied again stream by stream.
+ * @throws CheckpointMovedError; errors that no event causes: after a lost connection read the checkpoint
  */
 export const commitBatch = async (
   pool: Pool,

@@ -22,10 +22,7 @@ export interface DecodedEvent {
   readonly occurredAt: string;
 }
 
-/**
- * @throws UnprojectableEventError for an unknown type or version, e.g. of a newer program, and for invalid
- *   data
- */
+/** @throws UnprojectableEventError for unknown types and versions (a newer program's), and invalid data */
 export const decodeEvent = (event: RecordedEvent, schemas: EventSchemas): DecodedEvent => {
   const known = Object.hasOwn(schemas, event.type) ? schemas[event.type] : undefined;
   if (known === undefined) throw new UnprojectableEventError(event, 'unknown event type');

@@ -17,10 +17,7 @@ export const byStream = (events: readonly RecordedEvent[]): Map<string, Recorded
   return streams;
 };
 
-/**
- * Ignores events that the state contains, so redelivery is harmless.
- * @throws UnprojectableEventError for a gap
- */
+/** Ignores known events, so redelivery is harmless. @throws UnprojectableEventError for a gap */
 export const foldStream = <State>(
   before: FoldResult<State>,
   events: Iterable<RecordedEvent>,

@@ -18,7 +18,6 @@ export interface LeadershipOptions {
 
 export interface Leadership {
   isLeading(name: string): boolean;
-  /** Stops all work, then releases the locks. */
   close(): Promise<void>;
 }
 
@@ -50,7 +49,6 @@ export const startLeadership = (options: LeadershipOptions): Leadership => {
   const leading = new Map<string, Promise<void>>();
   let termSignal: AbortSignal | undefined;
 
-  /** Until the connection breaks or `close` is called. */
   const holdTerm = async (client: Client, term: AbortController): Promise<void> => {
     while (!term.signal.aborted) {
       const wanted = names.filter((name) => !leading.has(name));
@@ -122,5 +120,4 @@ const tryLocks = async (client: Client, wanted: readonly string[]): Promise<read
   return wanted.filter((name) => keys.has(lockKeyOf(name)));
 };
 
-/** For a bounded time. */
 const hangUp = (client: Client): Promise<void> => settled(GOODBYE_MS, client.end());

@@ -16,9 +16,8 @@ const MOVES_MAX = 100;
 const IN_FLIGHT_MAX = 4;
 
 /**
- * Most projections ignore most events but must advance past them before reads are fresh. Concurrent moves
- * share one statement an event. A row that another transaction has locked is moved alone, so that it delays
- * no others.
+ * Most projections ignore most events but must advance past them before reads are fresh: concurrent moves
+ * share a statement. A row that another transaction has locked is moved alone, so that it delays no others.
  */
 export const createCheckpointMover = (pool: Pool): PassOver => {
   const moved = coalesce<Move, boolean>(

@@ -24,10 +24,7 @@ export interface ProjectionsOptions {
   readonly store: EventStore;
   /** Must reach Postgres itself, not a transaction pooler. */
   readonly connectionString: string;
-  /**
-   * At most one connection a read model, and one more. Best with `asyncCommit`: a crash loses rows and
-   * checkpoint only together, and they are applied again.
-   */
+  /** One connection a read model, and one more. `asyncCommit` is safe: a crash loses rows with checkpoint. */
   readonly pool: Pool;
   readonly log: Logger;
   readonly registry?: Registry;
@@ -47,7 +44,6 @@ export interface Projections {
   status(): Promise<readonly ProjectionStatus[]>;
   /** The part `projections` of `/ready`. @throws database errors */
   readiness(): Promise<ProjectionsReadiness>;
-  /** Stops each runner after its current transaction and releases leadership. */
   stop(): Promise<void>;
 }
 

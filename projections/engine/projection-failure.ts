@@ -10,10 +10,7 @@ const ERROR_CHARS_MAX = 500;
  */
 const CAUSED_BY_DATA = new Set(['21', '22', '23', '44', '54', 'P0']);
 
-/**
- * Errors of sockets and of `pg` without class and code. Other Node.js codes come from code that handles a
- * value.
- */
+/** Errors of sockets and `pg` without class or code. Other Node.js codes come from handling a value. */
 const SYSTEM_CODE = /^(E(?!RR_)[A-Z_]+|ERR_(STREAM|SOCKET|SSL|TLS)_[A-Z_]+)$/;
 const PG_CONNECTION =
   /connection terminated|connection ended|connection error|timeout exceeded when trying to connect|read timeout|client was closed|pool after calling end|not queryable/i;

@@ -31,7 +31,6 @@ export interface RunnerOptions {
 }
 
 export type RunnerState =
-  /** Not led by this process. */
   | 'stopped'
   | 'catching-up'
   | 'live'
@@ -63,9 +62,7 @@ export const createProjectionRunner = (options: RunnerOptions): ProjectionRunner
   const log = options.log.child({ projection: projection.name });
   let report: RunnerReport = { state: 'stopped', position: START };
   let failures = 0;
-  /**
-   * Halved by a failure, doubled by a success: a batch that exceeds the statement timeout succeeds in parts.
-   */
+  /** Halved by a failure, doubled by a success: a batch that exceeds the timeout succeeds in parts. */
   let batchSize = BATCH_SIZE_MAX;
 
   const commit = async (checkpoint: Checkpoint, batch: EventBatch) => {
@@ -80,7 +77,6 @@ export const createProjectionRunner = (options: RunnerOptions): ProjectionRunner
     return committed.checkpoint;
   };
 
-  /** Returns to restart from the stored checkpoint. */
   const follow = async ({ signal }: AbortController): Promise<void> => {
     let checkpoint = await openCheckpoint(pool, projection.name);
     report = { ...report, position: checkpoint.position };

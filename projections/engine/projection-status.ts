@@ -21,7 +21,6 @@ export interface ProjectionStatus {
 }
 
 export interface ProjectionsReadiness {
-  /** Every read model has a leader that makes progress, and a small lag. */
   readonly ready: boolean;
   /** Parked streams have stale data, all other data is served: it stays ready. */
   readonly degraded: boolean;
@@ -40,7 +39,6 @@ interface Row {
   readonly parked: number;
 }
 
-/** `pg_locks` shows which locks are held. */
 const statusSql = `
   select wanted.name, checkpoint.position, checkpoint.epoch,
     (select count(*)::int from parked_streams p where p.projection = wanted.name) as parked,

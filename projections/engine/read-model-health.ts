@@ -51,10 +51,7 @@ export interface ReadModelHealth {
 /** A server's own events may come first. */
 const LOOKED_AT_EVENTS = 10;
 
-/**
- * Writes nothing and waits for no lock.
- * @throws Error for read models of another kind of store; store errors
- */
+/** Writes nothing, waits for no lock. @throws Error for another kind of store; errors of both stores */
 export const readHealth = async (
   pool: Pool,
   store: Pick<EventStore, 'head' | 'distance' | 'distanceUnit' | 'readAll'>,

@@ -6,7 +6,6 @@ export interface ListedAccount {
   readonly customerId: number;
   readonly name: string;
   readonly status: 'ENABLED' | 'DISABLED';
-  /** Set when a seller owns the account. */
   readonly sellerId?: number | undefined;
   readonly users: readonly { readonly id: string; readonly name: string; readonly role: Role }[];
 }

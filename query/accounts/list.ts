@@ -11,7 +11,7 @@ interface Row {
 const iso = (column: string): string =>
   `to_char(${column} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
-/** One snapshot. Without unannounced keys, which are not valid. The credential check reads the same rows. */
+/** From one snapshot, without unannounced keys: they are not valid yet. */
 export const listApiKeys = async (
   database: TenantDatabase,
   customerId: number,

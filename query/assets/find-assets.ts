@@ -9,18 +9,14 @@ import { ASSETS, type AssetReads } from './list.ts';
 const assetIdSql = (shown: string): string =>
   `case when ${shown} ~ '^ast_[0-9a-f]{32}$' then substr(${shown}, 5)::uuid end`;
 
-/**
- * Unsorted JSON array.
- * @param customer SQL of the account's id
- * @param shownIds SQL array, maybe invalid ids
- */
+/** @param customer SQL of the account's id @param shownIds SQL of an array; entries may be invalid */
 const readyAssetsSql = (customer: string, shownIds: string): string =>
   `(select coalesce('[' || string_agg(a.body, ',') || ']', '[]')
     from assets a
     where a.customer_id = ${customer} and a.status = 'READY'
       and a.id = any(array(select ${assetIdSql('q.id')} from unnest(${shownIds}) as q(id))))`;
 
-/** Unsorted. @param waitMs for the read model; default: as `consistentRead` @throws ReadModelBehindError */
+/** @param waitMs default: as `consistentRead` @throws ReadModelBehindError */
 const findAssets = async (
   { database, progress }: AssetReads,
   customerId: number,
@@ -42,7 +38,6 @@ const findAssets = async (
   return JSON.parse(items) as readonly StoredAsset[];
 };
 
-/** As a creative's detail shows them. */
 export const shownAssets = (reads: AssetReads & { readonly baseUrl: () => string }) => {
   const shown = (asset: StoredAsset): AssetResource => assetResource(asset, reads.baseUrl());
   return {

@@ -25,9 +25,7 @@ const ConditionHeaders = z.object({
   'if-none-match': z.string().optional(),
 });
 
-/**
- * Public: a URL is unguessable until an ad publishes it. A key's object never changes: cached without limit.
- */
+/** Public: a URL is unguessable until an ad publishes it. Objects never change: cached without limit. */
 export const serveRoute = (objects: ObjectStore): Route =>
   route({
     method: 'get',
@@ -77,9 +75,8 @@ const POLICY = 'Content-Security-Policy';
 const policyOfAll = new Map(securityHeaders(false)).get(POLICY) ?? "default-src 'none'";
 
 /**
- * An uploaded page must have no power on this host: no script, form, request or origin, no guessed type, no
- * referrer. Embedding stays possible: it is the purpose of assets. Adds `sandbox` to the policy of other
- * answers.
+ * An uploaded page has no power on this host: no script, form, request, origin, guessed type or referrer.
+ * Other sites may embed it: that is the purpose of assets.
  */
 const harmless: Readonly<Record<string, string>> = {
   [POLICY]: `${policyOfAll};sandbox`,

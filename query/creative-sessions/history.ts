@@ -24,7 +24,6 @@ import {
   streamsByShownId,
 } from '../resources/resource-paths.ts';
 
-/** As listed: last changed first, then by id. */
 const inOrder = (one: CreativeSession, other: CreativeSession): number =>
   compare(other.updatedAt, one.updatedAt) || compare(one.sessionId, other.sessionId);
 

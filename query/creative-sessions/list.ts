@@ -27,10 +27,7 @@ interface ListRow extends Freshness {
   readonly items: string;
 }
 
-/**
- * With and without a start, for a plan each. `updated_at <=` bounds the scan, the other condition filters
- * ties.
- */
+/** With and without a start, for a plan each. `updated_at <=` bounds the scan; the rest filters ties. */
 export const listSessionsQuery = (
   customerId: number,
   campaignId: string,

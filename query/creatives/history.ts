@@ -39,7 +39,6 @@ import {
 } from '../resources/resource-paths.ts';
 import { sellersKind } from '../sellers/history.ts';
 
-/** With the state of every part at that time. */
 const detailThen = async (creative: Creative, assets: AuditedKind, baseUrl: string, then: Moment) => {
   const { customerId, statesOf } = then;
   const campaigns = await statesOf(

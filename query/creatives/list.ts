@@ -39,11 +39,7 @@ const pageOfRow = ({ known, items, total }: FoundPage): CreativePage => ({
 
 const bodies = `coalesce('[' || string_agg(c.body, ',' order by c.created_at desc, c.id desc) || ']', '[]')`;
 
-/**
- * Scans the campaign's creatives, at most 1,000.
- * @param search part of the name
- * @throws ReadModelBehindError
- */
+/** Scans the campaign's creatives, at most 1,000. @throws ReadModelBehindError */
 export const listCampaignCreatives = async (
   { database, progress }: CreativeReads,
   customerId: number,
@@ -127,11 +123,7 @@ interface UseRow extends Freshness {
 
 const UUID_LENGTH = 36;
 
-/**
- * Parked streams' rows may be outdated: those are folded.
- * @param assetId shown id
- * @throws ReadModelBehindError
- */
+/** Folds parked streams, whose rows may be old. @param assetId shown id @throws ReadModelBehindError */
 export const isAssetInUse = async (
   { database, progress, ...stores }: UseReads,
   customerId: number,

@@ -22,7 +22,6 @@ import { pathIntegerId, pathTextId } from '../../shared/http/schemas.ts';
 import { advertiserKind } from '../advertisers/history.ts';
 import { buyer } from '../resources/resource-paths.ts';
 
-/** One after the other, and which there were. */
 interface Connections {
   readonly latest: EngineConnection | undefined;
   readonly ids: readonly string[];
@@ -44,7 +43,6 @@ const connectionMembers = (connection: EngineConnection) => ({
   updatedAt: connection.updatedAt,
 });
 
-/** With the names that its advertisers had then. */
 const connectionThen = async (connection: EngineConnection, asked: RequestParams, then: Moment) => {
   const { accountsOffset = 0, mappingsOffset = 0 } = asked as Partial<ConnectionOffsets>;
   const offsets = { accountsOffset, mappingsOffset };

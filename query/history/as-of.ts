@@ -6,10 +6,7 @@ import type { RequestParams, AuditedKind, Detail, Place } from '../resources/aud
 import { expectReached, findHistory, momentOf, notThere, type HistoryReads } from './find-history.ts';
 import { pointInTime, type PointInTime } from './point-in-time.ts';
 
-/**
- * Adds the parameter `asOf` to routes of one resource.
- * @throws Error if no route implements a declared read
- */
+/** Adds the parameter `asOf` to reads. @throws Error if no route implements a declared read */
 export const withAsOf = (
   reads: HistoryReads,
   kinds: readonly AuditedKind[],

@@ -29,7 +29,7 @@ export interface AuditReads extends HistoryReads, ResourceReads {
   readonly namesakeOf: (row: EventRow) => Namesake | undefined;
   readonly failures: ReadonlySet<string>;
   readonly campaignIdOf: (shown: string) => string | undefined;
-  /** A resource that shares its stream, by its shown id. */
+  /** The UUID, by shown id, of a resource that shares its stream. */
   readonly partOf: (shown: string) => string;
   /** At most `most` advertisers that have, or had, a resource with the key. @throws ReadModelBehindError */
   readonly ownersOf: (customerId: number, key: string, most: number) => Promise<readonly number[]>;

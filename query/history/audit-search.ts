@@ -36,7 +36,6 @@ interface Values {
   readonly name: string;
   readonly sqlType: 'text' | 'int';
   readonly array: Buffer;
-  /** Divides the row limit. */
   readonly share: number;
 }
 

@@ -21,10 +21,7 @@ const byFirstCommand = (
   return found;
 };
 
-/**
- * A request that joined the job later is the cause for its rows.
- * @param ledBy of the row that found the job
- */
+/** @param ledBy of the row that found the job: a request that joined it later is the cause */
 const causeOf = ({ begunBy, joinedBy }: JobHistory, ledBy: string | null): string | null =>
   ledBy !== null && joinedBy.includes(ledBy) ? ledBy : (begunBy ?? null);
 
@@ -33,7 +30,7 @@ type Draft<Node> = Omit<Node, 'events' | 'followedBy'> & {
   followedBy: CauseNode[];
 };
 
-/** By the ids of events. A node whose cause is on no row is at the top and names the cause. */
+/** A node whose cause is on no row is at the top and names the cause. */
 export const causeTree = ({
   rows,
   entries,

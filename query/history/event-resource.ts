@@ -41,7 +41,6 @@ const ORIGINS: Readonly<Record<string, ActorOrigin>> = {
 export const keyOfActor = (actor: string): string | undefined =>
   actor.startsWith('api-key:') ? actor.slice('api-key:'.length) : undefined;
 
-/** @param userId the owner of the actor's API key */
 export const whoOf = (
   actor: string,
   userId: string | null | undefined,

@@ -15,11 +15,7 @@ export interface CausedPage {
   readonly refused: readonly AttemptRow[];
 }
 
-/**
- * Compares by range, as `auditSearch`.
- * @param after undefined: from the beginning
- * @throws ReadModelBehindError
- */
+/** Compares by range, as `auditSearch` does. @throws ReadModelBehindError */
 export const findCaused = async (
   { database, progress }: ResourceReads,
   customerId: number,

@@ -8,10 +8,10 @@ import type { PointInTime } from './point-in-time.ts';
 import type { StreamHistory } from './stream-history.ts';
 
 export interface HistoryReads {
-  /** For one request. UnheardError when the client is gone. */
+  /** For one request; throws UnheardError when the client is gone. */
   readonly historyFor: (request: Pick<RequestContext, 'isUnheard'>) => StreamHistory;
   readonly forEach: ForEach;
-  /** Also of revoked keys. */
+  /** Includes revoked keys. */
   readonly usersOf: (customerId: number, actors: readonly string[]) => Promise<KeyUsers>;
 }
 
@@ -43,7 +43,7 @@ export interface FoundHistory extends FoundStream {
   readonly latest: FoldResult<unknown>;
 }
 
-/** Also if deleted. @throws ApiError NOT_FOUND if the account never had such a resource */
+/** @throws ApiError NOT_FOUND if the account never had such a resource */
 export const findHistory = async (
   history: StreamHistory,
   kind: AuditedKind,
@@ -74,7 +74,6 @@ export const expectReached = (
   });
 };
 
-/** The resource exists, but did not at that point. */
 export const notThere = ({ noun }: AuditedKind, point: PointInTime, field: string): ApiError =>
   new ApiError({
     code: 'NOT_FOUND',

@@ -30,7 +30,6 @@ const FIRST_READ = {
   tooBusy: (stream: string) => new EventStoreUnavailableError(`too many reads wait for ${stream}`),
 };
 
-/** @param bytesMax of all states */
 export const createFoldCache = (store: Pick<EventStore, 'readStream'>, bytesMax: number): FoldCache => {
   const cache = createStateCache(bytesMax);
   const oneAtATime = createOneAtATime(FIRST_READ);

@@ -13,7 +13,6 @@ export interface Fold<State> {
   readonly name: string;
   readonly initialState: State;
   readonly evolve: (state: State, event: RecordedEvent) => State;
-  /** Approximate memory of a state, in bytes. */
   readonly bytesOf: (state: State) => number;
   /** Distance of stored states: a longer one needs less memory and more reads. */
   readonly every: number;

@@ -246,7 +246,6 @@ interface BegunSql {
   readonly name: string;
   readonly before: string;
   readonly rows: string;
-  /** SQL of a boolean: the search was cut. */
   readonly isLong: string;
   readonly values: readonly unknown[];
 }
@@ -286,7 +285,6 @@ interface StreamPage {
   readonly isLong: boolean;
 }
 
-/** Newest first, and their total. */
 const streamsBegunBy = async (
   { database, progress }: ResourceReads,
   of: ListOfKind,

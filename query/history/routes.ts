@@ -25,13 +25,11 @@ import type { KeyRing } from '../../shared/secrets/key-ring.ts';
 export interface HistoryParts extends ResourceReads {
   readonly store: EventStore;
   readonly kinds: readonly AuditedKind[];
-  /** Cursors are sealed with these. */
   readonly keys: () => Promise<KeyRing>;
   /** Interrupt it when the store behind the service may be another one. */
   readonly onFoldCache: (kept: FoldCache) => void;
 }
 
-/** Memory for past states. */
 const KEPT_BYTES_MAX = 32 * 1024 * 1024;
 
 /** Sixteen streams are one statement (`read-log.ts`). */
@@ -87,7 +85,6 @@ const tellingRoutes = (parts: HistoryParts, reads: HistoryReads): readonly Route
   return [...historyRoutes(reads, kinds), auditLogRoute(audit), requestRoute(audit)];
 };
 
-/** From rows to resources. */
 const auditReads = (
   kinds: readonly AuditedKind[],
 ): Pick<AuditReads, 'kinds' | 'kindOf' | 'namesakeOf' | 'failures' | 'campaignIdOf' | 'partOf'> => {

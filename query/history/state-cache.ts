@@ -6,7 +6,6 @@ export interface CachedState extends FoldResult<unknown> {
   readonly event: string;
 }
 
-/** In one log. */
 export const identityOf = ({ id, position, recordedAt }: RecordedEvent): string =>
   `${id} ${position} ${recordedAt}`;
 

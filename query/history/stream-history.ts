@@ -12,7 +12,6 @@ import type { FoldCache } from './fold-cache.ts';
 import type { Fold, FoldResult, Until } from './fold.ts';
 import { jsonBytes, PAGE_BYTES_MAX } from './page-bytes.ts';
 
-/** The states contain the data. */
 export type EventFacts = Omit<RecordedEvent, 'data'>;
 
 export interface RecordedChange {
@@ -56,9 +55,7 @@ const STATE_EVERY = 16;
 /** Explanations are large, and mostly requested for the last state. */
 const EXPLANATION_EVERY = 256;
 const EXPLAINED_MEMBER_BYTES = 150;
-/** In a shared stream, for one page. */
 const SCANNED_MAX = 2_000;
-/** Reached by reading the events in between. */
 const NEAR = 2 * STATE_EVERY;
 
 const never = (): boolean => false;

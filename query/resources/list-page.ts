@@ -60,9 +60,7 @@ export const contains = (column: string, value: string | undefined): readonly Fi
   return [{ name: `in-${column}`, value, rows }];
 };
 
-/**
- * Without it the planner finds a generic plan expensive, and plans every time, longer than the query takes.
- */
+/** Without it the planner finds a generic plan too expensive and plans every time, which takes longer. */
 const TAKE_MAX = 1_000;
 
 /**
@@ -157,11 +155,7 @@ export interface Page {
   readonly take: number;
 }
 
-/**
- * Finds the page in an index and reads only its bodies. Counts rows only for filters that the counts do not
- * support.
- * @throws ReadModelBehindError
- */
+/** Reads only the page's bodies. Counts rows only for filters without counts. @throws ReadModelBehindError */
 export const listPage = async (
   { database, progress }: ResourceReads,
   list: List,

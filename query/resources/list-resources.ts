@@ -16,10 +16,7 @@ export interface ResourcePage<State> {
   readonly total: number;
 }
 
-/**
- * Newest first. Counts rows: a sync limits them to a few hundred. Undefined without such an advertiser.
- * @throws ReadModelBehindError
- */
+/** Counts rows: a sync limits them to a few hundred. @throws ReadModelBehindError */
 export const listResources = async <State>(
   reads: ResourceReads,
   { readModel, table, body }: ResourceTable,

@@ -34,9 +34,7 @@ interface RowKey<Id> {
 }
 
 interface FoundRow extends Freshness {
-  /** Null if there is no row. */
   readonly body: string | null;
-  /** The stream is parked. */
   readonly parked: boolean;
 }
 

@@ -6,7 +6,6 @@ import { resourceIdOf } from '../../shared/aggregate/ids.ts';
 export const buyer = '/api/v2/buyer';
 export const advertiserId = pathIntegerId('advertiser');
 
-/** The id has a prefix. */
 export const byShownId =
   (
     parameter: string,
@@ -18,7 +17,6 @@ export const byShownId =
     return id === undefined ? undefined : { stream: streamOf(customerId, id) };
   };
 
-/** By advertiser and the buyer's key. */
 export const byKey =
   (parameter: string, category: string, streamOf: (customerId: number, id: string) => string) =>
   (customerId: number, asked: RequestParams): FoundStream => {
@@ -44,14 +42,12 @@ export const streamsByKey =
     return streams.map((streamOf) => streamOf(customerId, id));
   };
 
-/** Below `/advertisers/{id}`. */
 export const listedOfAdvertiser = {
   resourceType: 'ADVERTISER',
   parameter: 'id',
   mustBeThere: true,
 } as const;
 
-/** Below `/campaigns/{id}`. */
 export const listedOfCampaign = {
   resourceType: 'CAMPAIGN',
   parameter: 'id',
@@ -59,7 +55,6 @@ export const listedOfCampaign = {
   mustBeThere: true,
 } as const;
 
-/** At the same time by id. */
 export const lastFirst =
   <Live>(at: (live: Live) => string, idOf: (live: Live) => string | number) =>
   (one: Live, other: Live): number =>
@@ -72,7 +67,6 @@ export const compare = (one: string | number, other: string | number): number =>
 export const ofAdvertiser = (one: { readonly advertiserId: number }, { id }: RequestParams): boolean =>
   one.advertiserId === id;
 
-/** Items are computed one by one. */
 export const each =
   <Live>(shown: (live: Live) => unknown) =>
   (page: readonly Live[]): readonly unknown[] =>

@@ -8,7 +8,6 @@ export interface ResourceReads {
   readonly progress: ProjectionProgress;
 }
 
-/** Resources with buyer keys. */
 export interface ResourceTable {
   readonly readModel: string;
   readonly table: string;

@@ -20,10 +20,7 @@ export interface SellerReads {
 
 export const SELLERS = 'sellers';
 
-/**
- * Changed sellers. Depends on the installation's writes, too (`freshnessWithInstallationSql`).
- * @param where on `s`
- */
+/** Depends on the installation's writes, too (`freshnessWithInstallationSql`). @param where on `s` */
 export const sellersSql = (where: string): string =>
   `(select coalesce('[' || string_agg(s.body, ',') || ']', '[]') from sellers s where ${where})`;
 

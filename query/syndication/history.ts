@@ -57,7 +57,6 @@ const stepOf = (event: RecordedEvent): SyndicationStep => ({
   event: toDomainEvent(event, syndicationEvents) as SyndicationEvent,
 });
 
-/** Named as its record and its generation. */
 const jobHistory = (
   { recordId, resourceType, resourceId, agentId }: SyndicationRecord,
   { generation, work, status, begun, joinedBy, steps, calls, endedAt, errorMessage }: SyndicationJob,

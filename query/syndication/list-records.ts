@@ -101,10 +101,7 @@ const switched = (enabled: boolean | undefined): readonly Filter[] => {
 /** A reachable agent deletes a switched-off record within this time. */
 const DELETE_SECONDS = 600;
 
-/**
- * Records switched off longer ago do not count: their agent is asked for a day, and may be gone for good.
- * @throws ReadModelBehindError
- */
+/** Ignores records switched off longer ago: their agent may be gone. @throws ReadModelBehindError */
 export const isAgentInUse = async (
   { database, progress }: SyndicationReads,
   customerId: number,

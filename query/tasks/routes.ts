@@ -23,7 +23,6 @@ export interface TaskReads extends ResourceReads {
   readonly snapshots: SnapshotStore;
 }
 
-/** Has the tasks and all data of audience syncs. */
 const readModel = 'audiences';
 const creatives = 'creatives';
 
@@ -48,9 +47,7 @@ export const taskReadRoutes = (reads: TaskReads): readonly Route[] => [
   }),
 ];
 
-/**
- * If the read model is behind, the stream is read. If it is fresh, the task was purged, not `working` again.
- */
+/** A read model that is behind may lack the task; a fresh one lacks it only after a purge. */
 const findTask = async (
   reads: TaskReads,
   customerId: number,

@@ -147,10 +147,7 @@ const Answer = z.union([
   z.looseObject({ kind: z.literal('message'), parts: Parts.shape.parts }),
 ]);
 
-/**
- * AdCP's answer is the last data part of an A2A task, so a completed call may contain unfinished work. An
- * unfinished A2A task must be polled by its own id.
- */
+/** The answer is the last data part of an A2A task, so a completed call may contain unfinished work. */
 const resultOfAnswer = (
   answer: unknown,
 ): { readonly result: ToolResult; readonly openTaskId?: string | undefined } => {

@@ -24,10 +24,7 @@ const unreachable = (): OutboundError => new OutboundError('unreachable');
 
 const open: Readonly<Record<AgentCall['protocol'], OpenLink>> = { MCP: openMcpLink, A2A: openA2aLink };
 
-/**
- * Only the schemas come from the official AdCP client: its transport has no limits and prints agents'
- * answers.
- */
+/** Only the schemas are from the official AdCP client: its transport is unbounded and prints answers. */
 export const createAdcpAgent =
   ({ openLine, callMs, clock }: AdcpOptions): CallAgent =>
   async (call) => {

@@ -11,16 +11,12 @@ export interface LinkOptions {
 }
 
 export interface AgentLink {
-  /**
-   * A refusal in the protocol's form is a result.
-   * @throws transport errors: no answer, HTTP status, unreadable
-   */
+  /** A refusal in the protocol's form is a result. @throws transport errors, e.g. an HTTP status */
   callTool(call: ToolCall): Promise<unknown>;
   /** The agent's tasks; undefined when it lists none of AdCP's. */
   readonly tasks: readonly string[] | undefined;
   /** Undefined when the agent does not support AdCP's `tasks/get`. */
   readonly tasksGet: string | undefined;
-  /** Tells whether a task id belongs to A2A or AdCP. */
   readonly taskOf: (taskId: string) => TakenIn['taskOf'];
   ownTask(taskId: string): Promise<ToolResult>;
   close(): void;

@@ -190,7 +190,6 @@ const writePart = async (
 
 interface Page {
   readonly body: JsonMembers;
-  /** The last member of the page; undefined for an empty page. */
   readonly ends: { readonly revision: number; readonly id: string } | undefined;
   readonly isLast: boolean;
 }

@@ -92,7 +92,6 @@ const expectMore = (
   if (!run.isLastAttempt) throw new TryAgainError(message, { afterMs, isTry: true });
 };
 
-/** Data that a new generation needs. */
 interface Beginning {
   /** Undefined when the resource was deleted. */
   readonly resource: SyndicatedResource | undefined;
@@ -109,7 +108,7 @@ export const loadBeginning = async (
   return { resource, holders };
 };
 
-/** Records the request for the agent; undefined when the generation has ended. */
+/** Undefined when the generation has ended. */
 const start = async (
   options: SyndicateOptions,
   waiting: RecordAt,
@@ -173,7 +172,6 @@ const fail = async (options: SyndicateOptions, current: RecordAt, message: strin
   return DONE;
 };
 
-/** Starts the generation that updates the agent. @param resourceRevision revision that differs from the agent's */
 export const refreshIfChanged = async (
   options: SyndicateOptions,
   record: SyndicationRecord,

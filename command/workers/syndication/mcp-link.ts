@@ -5,10 +5,7 @@ import { McpError } from '@modelcontextprotocol/sdk/types.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { refusedBy, tasksGetIn, type OpenLink } from './agent-link.ts';
 
-/**
- * The MCP client of the official AdCP client bounds neither time, bytes nor addresses: a call of a silent
- * agent returned after 120 s, regardless of `timeout`.
- */
+/** The official AdCP client's own MCP client is unbounded: a silent agent's call returned after 120 s. */
 export const openMcpLink: OpenLink = async ({ agentUrl, token }, { fetch, signal, timeoutMs }) => {
   const mcp = new BoundedMcpClient(signal, timeoutMs);
   const close = (): void => void mcp.close().catch(() => undefined);
@@ -53,7 +50,6 @@ export const openMcpLink: OpenLink = async ({ agentUrl, token }, { fetch, signal
   }
 };
 
-/** Limit for reading an empty answer. */
 const ENDED_MS_MAX = 20;
 
 const ended = (answer: Response): Promise<void> =>
@@ -69,9 +65,7 @@ const ended = (answer: Response): Promise<void> =>
 /** Agents have a few dozen tools; endless lists are cut off. */
 const PAGES_MAX = 20;
 
-/**
- * Created at first use: creation takes as long as a request. One per call: agents choose the cached names.
- */
+/** Created at first use: it takes as long as a request. One per call: agents choose the cached names. */
 const createLateValidator = (): jsonSchemaValidator => {
   let made: jsonSchemaValidator | undefined;
   return {

@@ -27,7 +27,6 @@ interface StepStores {
 /** A record with the revision of its stream, so that the next step need not read it again. */
 export interface RecordAt {
   readonly record: SyndicationRecord;
-  /** Undefined when unknown. */
   readonly revision: ExpectedRevision | undefined;
   readonly correlationId: string | undefined;
 }
@@ -53,9 +52,7 @@ export const loadRecord = async (
 const beginningOf = (store: EventStore, stream: string): Promise<RecordedEvent | undefined> =>
   lastOf(store, stream, ['SyndicationToggled', 'SyndicationRefreshed']);
 
-/**
- * True when the record was not switched since: later generations are refreshes, maybe unknown to the list.
- */
+/** True when the record was not switched since: later generations are refreshes, perhaps unlisted. */
 export const isSameSwitchOn = async (
   { store }: Pick<StepStores, 'store'>,
   { customerId, recordId }: SyndicationRecord,
@@ -86,10 +83,7 @@ export const resourceStream = ({
   return `${category}-${customerId}-${resourceIdOf(category, customerId, advertiserId, resourceId)}`;
 };
 
-/**
- * Caused by the deletion, if it came after the record was switched on.
- * @param advertiserIsArchived not the resource
- */
+/** The cause is the deletion, if it came after the switch-on. @param advertiserIsArchived not the resource */
 export const switchOff = async (
   stores: StepStores,
   record: SyndicationRecord,

@@ -10,10 +10,7 @@ export const leftAloneMs = (seconds: number): number =>
 /** RFC 9110, 5.6.7: the current form and two obsolete ones, one of them without a zone. */
 const HTTP_DATE = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? [\w: -]+$/;
 
-/**
- * @param header seconds, or an HTTP date (RFC 9110, 10.2.3)
- * @returns milliseconds, at most an hour; else 0
- */
+/** @param header seconds or HTTP date (RFC 9110, 10.2.3) @returns milliseconds, at most an hour; else 0 */
 export const retryAfterMs = (header: string | null, nowMs: number): number => {
   const text = header?.trim() ?? '';
   if (/^\d+$/.test(text)) return leftAloneMs(Number(text));

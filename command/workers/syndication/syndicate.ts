@@ -69,7 +69,6 @@ export const syndicate = async (options: SyndicateOptions, work: Work, run: Work
 /** Time between a due check and its recorded answer. */
 const CHECKED_MS = 2_000;
 
-/** Postpones without using up attempts while the agent is unreachable. */
 const untilChecked = ({ clock }: SyndicateOptions, nextCheckAt: string): TryAgainError =>
   new TryAgainError('The agent does not answer.', {
     afterMs: Math.max(Date.parse(nextCheckAt) - clock.now(), 0) + CHECKED_MS,

@@ -52,7 +52,6 @@ const callAgent = async (
   return { reason: answer.message };
 };
 
-/** @returns why it failed; undefined on success */
 const dropByName = async (options: SyndicateOptions, question: Question): Promise<string | undefined> => {
   const { record, kind } = question;
   const { isOtherAdvertisers, isOtherRegistrations } = await options.atAgents.holders(record);

@@ -45,8 +45,7 @@ export const cancelWhenInTheWay = (
   });
 
 /**
- * For work that is useless after one cancellation: otherwise a connection between two statements would run
- * on.
+ * For work that is useless after one cancellation: cancels all its further statements, too.
  * @returns `inTheWay`: aborted after the first cancellation; `stop`: stops this
  */
 export const endWhenInTheWay = (

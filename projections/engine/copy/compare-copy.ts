@@ -24,7 +24,6 @@ export interface TableComparison {
 
 export interface ReadModelComparison {
   readonly readModel: string;
-  /** Both are built up to here. */
   readonly position: string;
   readonly differences: number;
   readonly rows: number;
@@ -122,7 +121,6 @@ interface Pair extends Pick<Comparison, 'close'> {
   readonly live: string;
   readonly rebuilt: string;
   readonly key: readonly string[];
-  /** Both tables have an index on the key. */
   readonly isKeyIndexed: boolean;
 }
 
@@ -168,8 +166,7 @@ const primaryKey = async (client: Client, table: string): Promise<readonly strin
 };
 
 const compare = async (client: Client, pair: Pair, shownMax: number): Promise<TableComparison> => {
-  // A merge join in index order: a hash of whole rows would exceed work_mem, in parallel workers that take
-  // CPU.
+  // A merge join: a hash of whole rows would exceed work_mem, and parallel workers would take CPU time.
   await client.query(`set local enable_hashjoin = ${pair.isKeyIndexed ? 'off' : 'on'}`);
   const { fields } = await client.query(`select * from (${pair.live}) one limit 0`);
   const columns = fields.map(({ name }) => name).filter((name) => !pair.key.includes(name));

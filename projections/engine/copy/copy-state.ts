@@ -73,7 +73,6 @@ export const holdCopy = async (guard: ClientBase, projection: string): Promise<v
 };
 
 /**
- * Continues a copy that this program would build in the same way.
  * @param livePosition a copy after it was begun before a reset
  * @returns true if it continues an earlier copy
  * @throws NewerSchemaError
@@ -172,7 +171,6 @@ export const isCopyCurrent = async (
   maker: Maker,
 ): Promise<boolean> => (await madeWithOf(client, projection)) === (await makingOf(client, projection, maker));
 
-/** @returns true if it existed */
 export const dropCopy = async (client: ClientBase, projection: string): Promise<boolean> => {
   // Both or none. The drop waits for a process that is replacing the copy; the row is searched after that.
   const results: unknown = await client.query(
@@ -182,9 +180,7 @@ export const dropCopy = async (client: ClientBase, projection: string): Promise<
   return (results as readonly QueryResult[]).at(-1)?.rowCount === 1;
 };
 
-/**
- * Long enough for the copy's last batches; but a stopped process must not hold the checkpoint's lock forever.
- */
+/** Suffices for the copy's last batches, but a stopped process does not hold the lock forever. */
 const IDLE_MS_MAX = 60_000;
 
 export const inTransactionOf = async <T>(client: ClientBase, work: () => Promise<T>): Promise<T> => {

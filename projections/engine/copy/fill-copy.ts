@@ -17,7 +17,6 @@ export interface FillOptions {
   /** Finds the copy's tables first, its checkpoint and parked streams included. */
   readonly pool: Pool;
   readonly signal: AbortSignal;
-  /** After each commit. */
   readonly onCommit: (checkpoint: Checkpoint, applied: number) => void;
 }
 
@@ -70,10 +69,7 @@ const fillOnce = async (
   });
 };
 
-/**
- * A log that reaches `target` (`requireLog`) and is read to its end has no more events before it, even if the
- * position is that of a filter's progress, not of an event.
- */
+/** A log read to its end has no more events before `target`, even if that is a filter's progress. */
 const upTo = (batch: EventBatch, target: Position): EventBatch =>
   batch.caughtUp || comparePositions(batch.position, target) > 0
     ? {

@@ -161,10 +161,7 @@ const isThere = ({ guard, projection }: HeldCopy): Promise<boolean> =>
     () => true,
   );
 
-/**
- * For the planner's statistics and the visibility map. `truncate false`: otherwise vacuum would wait 5 s for
- * the comparison, which reads the table.
- */
+/** For statistics and the visibility map. Truncating would wait 5 s for the comparison's reads. */
 const vacuumCopy = async ({ pool, projection }: HeldCopy): Promise<void> => {
   const schema = copySchemaOf(projection.name);
   for (const table of projection.tables)

@@ -76,8 +76,7 @@ const exchangeTables = async (copy: HeldCopy, allowParked: boolean, lockMs: numb
   await guard.query(lockWithin(ofCopy, COPY_LOCK_MS));
   failpoint('copy-in-switch');
   const literal = guard.escapeLiteral(name);
-  // One message, the commit included: readers wait for the server only, even if this process is slow or
-  // stopped.
+  // One message, the commit included: readers wait for the server only, even if this process stops.
   await guard.query(
     [
       lockWithin(live, lockMs),
