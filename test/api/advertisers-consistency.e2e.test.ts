@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
-import { untilTold } from '../support/api-client.ts';
+import { untilDefinite } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { amount } from '../support/amount.ts';
 
@@ -67,8 +67,8 @@ describe('a read right behind a write', () => {
         const { id } = (await api.post<AdvertiserResource>('/advertisers', { name: 'Start' })).body.data;
         for (let n = 0; n < 10; n++) {
           const name = `N ${n}`;
-          await untilTold(() => api.put(`/advertisers/${id}`, { name }));
-          const seen = await untilTold(() => api.get<AdvertiserResource>(`/advertisers/${id}`));
+          await untilDefinite(() => api.put(`/advertisers/${id}`, { name }));
+          const seen = await untilDefinite(() => api.get<AdvertiserResource>(`/advertisers/${id}`));
           expect(seen.body.data.name).toBe(`N ${n}`);
         }
       }),

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
-import { invalid, refusalOf, untilTold, type ApiAnswer } from '../support/api-client.ts';
+import { invalid, refusalOf, untilDefinite, type ApiAnswer } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
 /** PUT /api/v2/buyer/advertisers/{id} (specification, endpoint 3). */
@@ -263,7 +263,9 @@ describe('updates at the same time', () => {
     const answers = await Promise.all(
       names.map((name) => {
         const key = { 'Idempotency-Key': randomUUID() };
-        return untilTold(() => account.api.put<AdvertiserResource>(`/advertisers/${acme.id}`, { name }, key));
+        return untilDefinite(() =>
+          account.api.put<AdvertiserResource>(`/advertisers/${acme.id}`, { name }, key),
+        );
       }),
     );
     expect(answers.map(({ body }) => body.data?.name)).toEqual(names);

@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import { sleep } from '../../shared/async/backoff.ts';
 import { comparePositions, type Position } from '../../shared/event-store/event-store.ts';
-import { refusalOf, untilTold } from '../support/api-client.ts';
+import { refusalOf, untilDefinite } from '../support/api-client.ts';
 import {
   startEventStoreService,
   type EventStoreService,
@@ -130,7 +130,7 @@ describe('a request whose append has an unknown outcome', () => {
     const [first, tookMs] = await timed(create('Unsure', key));
     expect(refusalOf(first)).toEqual([503, 'SERVICE_UNAVAILABLE', undefined]);
     expect(tookMs).toBeLessThan(ANSWER_MS_MAX);
-    const second = await untilTold(() => create('Unsure', key));
+    const second = await untilDefinite(() => create('Unsure', key));
     expect(second.status).toBe(201);
     const third = await create('Unsure', key);
     expect(third.body.data).toEqual(second.body.data);
@@ -164,7 +164,7 @@ describe('a request whose append has an unknown outcome', () => {
     const unsure = await update();
     await service.pool.query('alter table account_positions_away rename to account_positions');
     expect(unsure.status).toBe(503);
-    const again = await untilTold(update);
+    const again = await untilDefinite(update);
     expect(again.status).toBe(200);
     expect(again.body.data.name).toBe('Marked');
     const events = await service.eventsOfAccount(account);
@@ -197,7 +197,7 @@ describe('with EventStoreDB away', () => {
     eventStore = await startEventStoreService({ port, log: events });
     const readyMs = await until(isReady, 20_000);
     const key = randomUUID();
-    const written = await untilTold(() => create('Back', key));
+    const written = await untilDefinite(() => create('Back', key));
     expect(written.status).toBe(201);
     expect((await account.api.get(`/advertisers/${written.body.data.id}`)).body.data).toEqual(
       written.body.data,

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import { fingerprintOf } from '../../shared/idempotency/request-fingerprint.ts';
 import { createIdempotencyStore } from '../../shared/idempotency/idempotency-store.ts';
-import { apiOf, refusalOf, untilTold, type ApiAnswer } from '../support/api-client.ts';
+import { apiOf, refusalOf, untilDefinite, type ApiAnswer } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
 /** How long a key is honored: 24 hours from completion. Time is moved in the table. */
@@ -181,7 +181,7 @@ describe('ids that are handed out a second time, by a database restored to befor
     const send = () => api.post<AdvertiserResource>('/advertisers', body, { 'Idempotency-Key': key });
     const first = await send();
     expect([first.status, first.headers.get('retry-after')]).toEqual([503, '1']);
-    const second = await untilTold(send);
+    const second = await untilDefinite(send);
     expect(second.status).toBe(201);
     expect(before.body.data.map(({ id }) => id)).not.toContain(second.body.data.id);
     expect((await send()).text).toBe(second.text);

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import { fingerprintOf } from '../../shared/idempotency/request-fingerprint.ts';
-import { invalid, refusalOf, untilTold, type ApiAnswer } from '../support/api-client.ts';
+import { invalid, refusalOf, untilDefinite, type ApiAnswer } from '../support/api-client.ts';
 import { rawExchange } from '../support/raw-http.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
@@ -17,9 +17,9 @@ beforeAll(async () => {
   // What a process does for the first time takes longest: no test is about that.
   const { api } = await service.openAccount();
   expect(
-    (await untilTold(() => api.post('/advertisers', { name: 'First' }, withKey(randomUUID())))).status,
+    (await untilDefinite(() => api.post('/advertisers', { name: 'First' }, withKey(randomUUID())))).status,
   ).toBe(201);
-  expect((await untilTold(() => api.get('/advertisers'))).status).toBe(200);
+  expect((await untilDefinite(() => api.get('/advertisers'))).status).toBe(200);
 });
 beforeEach(async () => {
   account = await service.openAccount();
@@ -218,7 +218,7 @@ describe('a repeat whose first answer is not known any more', () => {
 
   it.each(Object.keys(writes))('of %s, which was never completed, says that it is one', async (what) => {
     const send = (await writes[what]?.()) ?? (() => create());
-    const first = await untilTold(send);
+    const first = await untilDefinite(send);
     expect([first.text, first.status < 300]).toEqual([first.text, true]);
     const before = await eventIds();
     await service.pool.query(
@@ -226,18 +226,18 @@ describe('a repeat whose first answer is not known any more', () => {
        where key = $1`,
       [key],
     );
-    expectReplay(first, await untilTold(send));
+    expectReplay(first, await untilDefinite(send));
     expect(await eventIds()).toEqual(before);
-    expectReplay(first, await untilTold(send));
+    expectReplay(first, await untilDefinite(send));
   });
 
   it.each(Object.keys(writes))('of %s, whose claim is lost, says that it is one', async (what) => {
     const send = (await writes[what]?.()) ?? (() => create());
-    const first = await untilTold(send);
+    const first = await untilDefinite(send);
     expect([first.text, first.status < 300]).toEqual([first.text, true]);
     const before = await eventIds();
     await service.pool.query('delete from idempotency_keys where key = $1', [key]);
-    expectReplay(first, await untilTold(send));
+    expectReplay(first, await untilDefinite(send));
     expect(await eventIds()).toEqual(before);
   });
 

@@ -10,7 +10,7 @@ import { executeCommand } from '../../shared/aggregate/execute-command.ts';
 import { toNewEvents } from '../../shared/aggregate/recorded-domain-event.ts';
 import { resourceIdOf } from '../../shared/aggregate/ids.ts';
 import { amount } from '../support/amount.ts';
-import { invalid, refusalOf, untilTold, type Api, type ApiEnvelope } from '../support/api-client.ts';
+import { invalid, refusalOf, untilDefinite, type Api, type ApiEnvelope } from '../support/api-client.ts';
 import { startRunningService, type RunningService } from '../support/running-service.ts';
 import { reserve, send } from '../support/uploads.ts';
 
@@ -54,7 +54,7 @@ const changer = (api: Api, random: (below: number) => number, things: Things) =>
   const name = (): string => `${one(NAMES)} ${random(100)}`;
   const made = async <Data>(path: string, body: object): Promise<Data> => {
     const key = { 'Idempotency-Key': randomUUID() };
-    const answer = await untilTold(() => api.post<Data>(path, body, key));
+    const answer = await untilDefinite(() => api.post<Data>(path, body, key));
     expect([path, answer.status]).toEqual([path, 201]);
     return answer.body.data;
   };
@@ -281,7 +281,7 @@ interface ListSnapshot {
 }
 
 const look = async (api: Api, path: string, more = ''): Promise<ListSnapshot> => {
-  const { status, body } = await untilTold(() => api.get(`${path}${more}`));
+  const { status, body } = await untilDefinite(() => api.get(`${path}${more}`));
   const { data, meta }: Partial<ApiEnvelope<unknown>> = body;
   // When a key was used is in no event: a list of the past leaves it out.
   const isNow = path.startsWith('/api-keys') && more === '';
@@ -300,7 +300,7 @@ const walk = async (api: Api, path: string, more = ''): Promise<readonly unknown
   let cursor: string | undefined = '';
   while (cursor !== undefined) {
     const given: string = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`;
-    const { body } = await untilTold(() =>
+    const { body } = await untilDefinite(() =>
       api.get<{ sessions: unknown; nextCursor?: string }>(`${path}?limit=2${given}${more}`),
     );
     pages.push(body.data.sessions);
@@ -400,8 +400,8 @@ it('a list of the past has no filters: one is 400 with its name', async () => {
   ] as const) {
     const mark = path.includes('?') ? '&' : '?';
     const filtered = `${path}${mark}${filter}=${value}`;
-    expect([filtered, (await untilTold(() => api.get(filtered))).status]).toEqual([filtered, 200]);
-    const refused = await untilTold(() => api.get(`${filtered}&asOf=${asOf}`));
+    expect([filtered, (await untilDefinite(() => api.get(filtered))).status]).toEqual([filtered, 200]);
+    const refused = await untilDefinite(() => api.get(`${filtered}&asOf=${asOf}`));
     expect([filtered, refusalOf(refused)]).toEqual([filtered, invalid(filter)]);
   }
 });
@@ -410,14 +410,14 @@ it('a list of the past looks through so much of a campaign, and says so where th
   const own = await service.openAccount('Long');
   const made = async <Data>(path: string, body: object): Promise<Data> => {
     const key = { 'Idempotency-Key': randomUUID() };
-    return (await untilTold(() => own.api.post<Data>(path, body, key))).body.data;
+    return (await untilDefinite(() => own.api.post<Data>(path, body, key))).body.data;
   };
   const { id: advertiserId } = await made<{ id: number }>('/advertisers', { name: 'One' });
   const { id: campaign } = await made<{ id: string }>('/campaigns', { advertiserId, name: 'Spring' });
   await pause(3);
   const at = new Date().toISOString();
   const lists = [`/campaigns/${campaign}/creatives`, `/campaigns/${campaign}/creative-sessions`];
-  const asOf = (api: Api, path: string) => untilTold(() => api.get(`${path}?asOf=${at}`));
+  const asOf = (api: Api, path: string) => untilDefinite(() => api.get(`${path}?asOf=${at}`));
   for (const path of lists) expect((await asOf(own.api, path)).status).toBe(200);
   for (let from = 1; from <= 20_000; from += 1_000) {
     await service.pool.query(

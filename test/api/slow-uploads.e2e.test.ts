@@ -9,8 +9,8 @@ import { sleep } from '../../shared/async/backoff.ts';
 import type { ClientTimeouts } from '../../shared/http/server.ts';
 import { createLog } from '../../app/log.ts';
 import { parseKeyRing } from '../../shared/secrets/key-ring.ts';
-import { untilTold } from '../support/api-client.ts';
-import { atOnce } from '../support/at-once.ts';
+import { untilDefinite } from '../support/api-client.ts';
+import { runTogether } from '../support/run-together.ts';
 import { parseAnswers, type RawAnswer } from '../support/raw-http.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { png } from '../support/sample-media.ts';
@@ -48,8 +48,11 @@ afterAll(async () => {
 });
 
 const place = async (body = {}): Promise<Reservation> =>
-  (await untilTold(() => reserve(account.api, advertiser, { name: 'Hero', mimeType: 'image/png', ...body })))
-    .body.data;
+  (
+    await untilDefinite(() =>
+      reserve(account.api, advertiser, { name: 'Hero', mimeType: 'image/png', ...body }),
+    )
+  ).body.data;
 
 const library = async () => (await account.api.get<object[]>(`/advertisers/${advertiser}/assets`)).body;
 
@@ -145,7 +148,7 @@ const jsonBodyEnds = async (pace: (passedMs: number) => number): Promise<void> =
 };
 
 describe('over slow lines, all at once', () => {
-  atOnce(
+  runTogether(
     {
       'an upload that is slow and steady comes in whole, and its connection is like any other then':
         async () => {

@@ -25,7 +25,7 @@ import { ApiError } from '../../shared/http/errors.ts';
 import { createLog } from '../../app/log.ts';
 import { inTransaction } from '../../shared/postgres/pool.ts';
 import { parseKeyRing } from '../../shared/secrets/key-ring.ts';
-import { openPatiently } from '../support/open-patiently.ts';
+import { openWithLongTimeouts } from '../support/open-with-long-timeouts.ts';
 import { apiOf, type Api } from '../support/api-client.ts';
 import { exchange } from '../support/program.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
@@ -49,7 +49,7 @@ afterAll(async () => {
 });
 
 const openHere = (): Promise<Installation> =>
-  openPatiently(readConfig({ DATABASE_URL: database.url }), 'faults');
+  openWithLongTimeouts(readConfig({ DATABASE_URL: database.url }), 'faults');
 
 /** The state in the row and in the stream's last event. */
 const standing = async (customerId: number): Promise<readonly [row: Access, stream: Access]> => {
@@ -203,7 +203,7 @@ describe("an operator's command killed between event and row", () => {
     });
     expect([killed.status, killed.stdout]).toEqual([null, '']);
     expect((await exchange(['accounts', 'list', '--json'], settings)).stdout).toBe('');
-    const here = await openPatiently(readConfig(settings), 'faults');
+    const here = await openWithLongTimeouts(readConfig(settings), 'faults');
     expect((await createFirstAccount(here))?.customerId).toBe(2);
     await here.pool.query(`update api_keys set created_at = now() - interval '48 hours'`);
     await createRetiredKeys({ ...here, clock: systemClock }).purge(1_000);
@@ -251,7 +251,7 @@ const uploadTo = async ({ store, pool }: Installation, customerId: number): Prom
 describe('a killed rebuild that continues event by event', () => {
   it('refuses requests until all account events are applied', async () => {
     const own = await createTestDatabase();
-    const here = await openPatiently(readConfig({ DATABASE_URL: own.url }), 'faults');
+    const here = await openWithLongTimeouts(readConfig({ DATABASE_URL: own.url }), 'faults');
     const open = await createAccount(here, 'Open');
     const closed = await createAccount(here, 'Closed');
     for (const access of ['disabled', 'enabled', 'disabled'] as const) {

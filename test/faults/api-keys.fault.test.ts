@@ -9,8 +9,8 @@ import {
   EventStoreUnavailableError,
 } from '../../shared/event-store/event-store.ts';
 import { createLog } from '../../app/log.ts';
-import { openPatiently } from '../support/open-patiently.ts';
-import { apiOf, refusalOf, untilTold, type Api } from '../support/api-client.ts';
+import { openWithLongTimeouts } from '../support/open-with-long-timeouts.ts';
+import { apiOf, refusalOf, untilDefinite, type Api } from '../support/api-client.ts';
 import { startRunningService } from '../support/running-service.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { startSupervisor, type Supervisor } from './kit/supervisor.ts';
@@ -29,7 +29,7 @@ describe('two processes', () => {
   let supervisor: Supervisor;
   beforeAll(async () => {
     database = await createTestDatabase();
-    installation = await openPatiently(readConfig({ DATABASE_URL: database.url }), 'faults');
+    installation = await openWithLongTimeouts(readConfig({ DATABASE_URL: database.url }), 'faults');
     await installation.migrate();
     supervisor = await startSupervisor(2, { DATABASE_URL: database.url });
     await supervisor.ready();
@@ -55,12 +55,12 @@ describe('two processes', () => {
           const [here, there] = n % 2 === 0 ? [0, 1] : [1, 0];
           const own = node(here, apiKey);
           const headers = { 'Idempotency-Key': randomUUID() };
-          const issued = await untilTold(() => own.post<NewKey>('/api-keys', { name: `k${n}` }, headers));
+          const issued = await untilDefinite(() => own.post<NewKey>('/api-keys', { name: `k${n}` }, headers));
           const { id, key } = issued.body.data;
-          const used = (index: number) => untilTold(() => node(index, key).get('/advertisers'));
+          const used = (index: number) => untilDefinite(() => node(index, key).get('/advertisers'));
           expect((await used(there)).status).toBe(200);
           const revoking = { 'Idempotency-Key': randomUUID() };
-          expect((await untilTold(() => own.delete(`/api-keys/${id}`, revoking))).status).toBe(204);
+          expect((await untilDefinite(() => own.delete(`/api-keys/${id}`, revoking))).status).toBe(204);
           const answers = await Promise.all([used(there), used(here)]);
           accepted += answers.filter(({ status }) => status !== 401).length;
           pairs += 1;
@@ -76,7 +76,7 @@ describe('two processes', () => {
     const issue = async (n: number): Promise<readonly [number, unknown]> => {
       // Repeats with one idempotency key, so that at most one API key is created.
       const headers = { 'Idempotency-Key': randomUUID() };
-      const answer = await untilTold(() =>
+      const answer = await untilDefinite(() =>
         node(n % 2, apiKey).post<NewKey>('/api-keys', { name: `k${n}` }, headers),
       );
       return [answer.status, answer.body.error?.details];
@@ -88,7 +88,7 @@ describe('two processes', () => {
     expect(new Set(refused.map(([, details]) => JSON.stringify(details)))).toEqual(
       new Set(['{"limit":100,"active":100}']),
     );
-    const list = await untilTold(() => node(0, apiKey).get<ApiKeyResource[]>('/api-keys?take=200'));
+    const list = await untilDefinite(() => node(0, apiKey).get<ApiKeyResource[]>('/api-keys?take=200'));
     expect(list.body.data.filter(({ status }) => status === 'ACTIVE')).toHaveLength(100);
     const { rows } = await installation.pool.query<{ count: number }>(
       'select count(*)::int as count from events where stream = $1 and type = $2',

@@ -12,7 +12,7 @@ import { sleep } from '../../shared/async/backoff.ts';
 import { isoTimestamp, systemClock } from '../../shared/async/clock.ts';
 import { readConfig } from '../../app/config.ts';
 import { categoryOf, START, type EventStore } from '../../shared/event-store/event-store.ts';
-import { openPatiently } from '../support/open-patiently.ts';
+import { openWithLongTimeouts } from '../support/open-with-long-timeouts.ts';
 import { apiOf } from '../support/api-client.ts';
 import type { EventsIn } from '../support/test-stores.ts';
 import { projectTheRest } from './crash-run.ts';
@@ -100,7 +100,7 @@ export const conversionRun = async (options: ConversionRunOptions): Promise<Conv
   const random = createRandom(options.seed);
   const stores = await createFaultyStores(options.events ?? 'postgres');
   const directory = await mkdtemp(join(tmpdir(), 'buyer-exchange-conversions-'));
-  const installation = await openPatiently(readConfig(stores.direct), 'faults');
+  const installation = await openWithLongTimeouts(readConfig(stores.direct), 'faults');
   const { apiKey } = await createAccount(installation, 'A');
   const supervisor = await startSupervisor(PROCESSES, {
     ...stores.faulty,

@@ -6,7 +6,7 @@ import { sleep } from '../../shared/async/backoff.ts';
 import { systemClock } from '../../shared/async/clock.ts';
 import { readConfig } from '../../app/config.ts';
 import { failpointNames as allFailpoints } from '../../shared/async/failpoints.ts';
-import { openPatiently } from '../support/open-patiently.ts';
+import { openWithLongTimeouts } from '../support/open-with-long-timeouts.ts';
 import type { EventsIn } from '../support/test-stores.ts';
 import { allAreas, type ClientState } from './kit/buyer/client-state.ts';
 import { checkHistory, type Findings } from './kit/checker.ts';
@@ -87,7 +87,7 @@ export const crashRun = async (options: CrashRunOptions): Promise<CrashRunReport
   const hits = join(directory, 'failpoints');
   const settings = { DATA_DIR: join(directory, 'data'), SECRET_KEYS, BASE_URL, ROLES };
   const config = readConfig({ ...stores.direct, ...settings });
-  const installation = await openPatiently(config, 'faults');
+  const installation = await openWithLongTimeouts(config, 'faults');
   const accounts = await Promise.all(['A', 'B', 'C'].map((name) => createAccount(installation, name)));
   let missed = await missedIn(hits);
   let crashes = 0;

@@ -4,7 +4,7 @@ import { createAccount } from '../../app/create-account.ts';
 import { sleep } from '../../shared/async/backoff.ts';
 import { readConfig } from '../../app/config.ts';
 import { START } from '../../shared/event-store/event-store.ts';
-import { openPatiently } from '../support/open-patiently.ts';
+import { openWithLongTimeouts } from '../support/open-with-long-timeouts.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { startSupervisor, type Supervisor } from './kit/supervisor.ts';
 
@@ -18,7 +18,7 @@ describe('one key, many clients, two processes', () => {
   let apiKey: string;
   beforeAll(async () => {
     database = await createTestDatabase();
-    installation = await openPatiently(readConfig({ DATABASE_URL: database.url }), 'faults');
+    installation = await openWithLongTimeouts(readConfig({ DATABASE_URL: database.url }), 'faults');
     ({ apiKey } = await createAccount(installation, 'One effect'));
     supervisor = await startSupervisor(2, { DATABASE_URL: database.url });
     await supervisor.ready();

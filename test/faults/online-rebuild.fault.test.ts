@@ -18,7 +18,7 @@ import { START, type Position } from '../../shared/event-store/event-store.ts';
 import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
 import { sampleEvent } from '../contract/sample-events.ts';
 import { amount } from '../support/amount.ts';
-import { apiOf, untilTold, type Api, type ApiAnswer } from '../support/api-client.ts';
+import { apiOf, untilDefinite, type Api, type ApiAnswer } from '../support/api-client.ts';
 import { generousLimits } from '../support/generous-limits.ts';
 import { leanApiOf } from '../support/lean-api.ts';
 import { exchange, exchangeApart, startProgram } from '../support/program.ts';
@@ -86,15 +86,15 @@ const patient = ({ post, put, delete: remove }: Api): Pick<Api, 'post' | 'put' |
   return {
     post: <Data>(path: string, body?: unknown) => {
       const headers = once();
-      return untilTold(() => post<Data>(path, body, headers));
+      return untilDefinite(() => post<Data>(path, body, headers));
     },
     put: <Data>(path: string, body?: unknown) => {
       const headers = once();
-      return untilTold(() => put<Data>(path, body, headers));
+      return untilDefinite(() => put<Data>(path, body, headers));
     },
     delete: <Data>(path: string) => {
       const headers = once();
-      return untilTold(() => remove<Data>(path, headers));
+      return untilDefinite(() => remove<Data>(path, headers));
     },
   };
 };
@@ -261,7 +261,7 @@ const traffic = async (ending: AbortSignal) => {
     let asked = 0;
     const sentMs = performance.now();
     seen.begun += 1;
-    const answer = await untilTold(() => ((asked += 1), ask()), RETRY_AFTER_MS);
+    const answer = await untilDefinite(() => ((asked += 1), ask()), RETRY_AFTER_MS);
     tookMs.push(performance.now() - sentMs);
     seen.repeated += asked - 1;
     if (!ending.aborted) seen.answered += 1;

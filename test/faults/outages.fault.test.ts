@@ -3,7 +3,7 @@ import type { Installation } from '../../app/installation.ts';
 import { createAccount } from '../../app/create-account.ts';
 import { sleep } from '../../shared/async/backoff.ts';
 import { readConfig } from '../../app/config.ts';
-import { openPatiently } from '../support/open-patiently.ts';
+import { openWithLongTimeouts } from '../support/open-with-long-timeouts.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { startSupervisor, type Supervisor } from './kit/supervisor.ts';
 import { addressOf, startTcpProxy, throughProxy, type TcpProxy } from './kit/tcp-proxy.ts';
@@ -20,7 +20,7 @@ describe('Postgres unavailable or stalled', () => {
   let apiKey: string;
   beforeAll(async () => {
     database = await createTestDatabase();
-    installation = await openPatiently(readConfig({ DATABASE_URL: database.url }), 'faults');
+    installation = await openWithLongTimeouts(readConfig({ DATABASE_URL: database.url }), 'faults');
     ({ apiKey } = await createAccount(installation, 'Outages'));
     proxy = await startTcpProxy(addressOf(database.url));
     supervisor = await startSupervisor(1, { DATABASE_URL: throughProxy(database.url, proxy) });

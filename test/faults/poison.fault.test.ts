@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createAdvertiser } from '../../command/advertisers/commands.ts';
 import { advertiserAggregate, advertiserStream } from '../../domain/advertisers/advertiser.ts';
 import { executeCommand } from '../../shared/aggregate/execute-command.ts';
-import { untilTold } from '../support/api-client.ts';
+import { untilDefinite } from '../support/api-client.ts';
 import { exchange } from '../support/program.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
@@ -62,7 +62,7 @@ it('one bad event among 10,000: its stream is parked and reported, all others ar
   expect(poison.status).toBe(200);
   await writeMany(FIRST_ID + EVENTS / 2, EVENTS / 2);
   const count = async (): Promise<number> =>
-    (await untilTold(() => api.get('/advertisers?take=1'))).body.meta.pagination.total;
+    (await untilDefinite(() => api.get('/advertisers?take=1'))).body.meta.pagination.total;
   const lagMs = await until(async () => (await count()) === EVENTS + 1);
   expect(lagMs).toBeLessThan(LAG_MS_MAX);
 

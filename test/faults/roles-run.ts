@@ -1,7 +1,7 @@
 import { createAccount } from '../../app/create-account.ts';
 import { sleep } from '../../shared/async/backoff.ts';
 import { readConfig } from '../../app/config.ts';
-import { openPatiently } from '../support/open-patiently.ts';
+import { openWithLongTimeouts } from '../support/open-with-long-timeouts.ts';
 import { createTestStores, describeStores, type EventsIn } from '../support/test-stores.ts';
 import { projectTheRest, today } from './crash-run.ts';
 import { checkHistory, type Findings } from './kit/checker.ts';
@@ -37,7 +37,7 @@ export const rolesRun = async (options: RolesRunOptions): Promise<RolesRunReport
   const { seed, rounds } = options;
   const stores = await createTestStores(options.events);
   const config = readConfig(stores.settings);
-  const installation = await openPatiently(config, 'faults');
+  const installation = await openWithLongTimeouts(config, 'faults');
   const accounts = await Promise.all(['A', 'B'].map((name) => createAccount(installation, name)));
   const supervisor = await startSupervisor(
     ROLES.map((role) => ({ ROLES: role })),

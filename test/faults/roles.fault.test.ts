@@ -3,7 +3,7 @@ import type { Installation } from '../../app/installation.ts';
 import { createAccount } from '../../app/create-account.ts';
 import { sleep } from '../../shared/async/backoff.ts';
 import { readConfig } from '../../app/config.ts';
-import { openPatiently } from '../support/open-patiently.ts';
+import { openWithLongTimeouts } from '../support/open-with-long-timeouts.ts';
 import { createTestStores, describeStores, type TestStores } from '../support/test-stores.ts';
 import { startBalancer } from './kit/balancer.ts';
 import { startSupervisor, type Supervisor } from './kit/supervisor.ts';
@@ -24,7 +24,7 @@ describe('processes with one role each', () => {
   beforeAll(async () => {
     stores = await createTestStores();
     console.log(describeStores(stores));
-    installation = await openPatiently(readConfig(stores.settings), 'faults');
+    installation = await openWithLongTimeouts(readConfig(stores.settings), 'faults');
     ({ apiKey } = await createAccount(installation, 'Roles'));
     supervisor = await startSupervisor(
       [

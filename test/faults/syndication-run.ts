@@ -15,7 +15,7 @@ import {
   type RecordedEvent,
 } from '../../shared/event-store/event-store.ts';
 import { derivedId } from '../../shared/aggregate/ids.ts';
-import { openPatiently } from '../support/open-patiently.ts';
+import { openWithLongTimeouts } from '../support/open-with-long-timeouts.ts';
 import { apiOf, type Api } from '../support/api-client.ts';
 import { startOwnRedis } from '../support/own-redis.ts';
 import { startSandboxAgent, type Behaviour, type SandboxAgent } from '../support/sandbox-agent.ts';
@@ -122,7 +122,7 @@ export const syndicationRun = async (options: SyndicationRunOptions): Promise<Sy
     OUTBOUND_ALLOW_LOOPBACK: 'true',
     ...(redis === undefined ? {} : { REDIS_URL: redis.url }),
   };
-  const installation = await openPatiently(readConfig(environment), 'faults');
+  const installation = await openWithLongTimeouts(readConfig(environment), 'faults');
   await installation.migrate();
   const account = await createAccount(installation, 'A');
   const roles = ['api,projector', 'worker', 'worker'];

@@ -16,7 +16,7 @@ import { systemClock } from '../../shared/async/clock.ts';
 import { readConfig } from '../../app/config.ts';
 import { openObjectStore } from '../../shared/storage/open-object-store.ts';
 import type { ObjectStore } from '../../shared/storage/object-store.ts';
-import { openPatiently } from '../support/open-patiently.ts';
+import { openWithLongTimeouts } from '../support/open-with-long-timeouts.ts';
 import { amount } from '../support/amount.ts';
 import { apiOf, type Api } from '../support/api-client.ts';
 import { png } from '../support/sample-media.ts';
@@ -63,7 +63,7 @@ beforeAll(async () => {
     EXCHANGE_FAILPOINTS: [...points, 'before-reply'].map((point) => `${point}:0.1`).join(','),
   });
   await supervisor.ready();
-  installation = await openPatiently(readConfig(settings), 'uploads');
+  installation = await openWithLongTimeouts(readConfig(settings), 'uploads');
   objects = await openObjectStore(undefined, dataDir);
   const { apiKey } = await createAccount(installation, 'Uploads');
   baseUrl = `http://127.0.0.1:${supervisor.ports[0]}`;

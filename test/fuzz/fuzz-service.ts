@@ -5,7 +5,7 @@ import { createAccount, createSellerAccount } from '../../app/create-account.ts'
 import { sleep } from '../../shared/async/backoff.ts';
 import { readConfig } from '../../app/config.ts';
 import { specifiedLimits } from '../../shared/limits/limits.ts';
-import { openPatiently } from '../support/open-patiently.ts';
+import { openWithLongTimeouts } from '../support/open-with-long-timeouts.ts';
 import { checkLogAndRows } from '../faults/kit/checker.ts';
 import { apiOf } from '../support/api-client.ts';
 import { generousLimits } from '../support/generous-limits.ts';
@@ -20,7 +20,7 @@ import { bytes, members, resources } from './given.ts';
 export const fuzzService = async (options: FuzzOptions): Promise<FuzzReport> => {
   const database = await createTestDatabase();
   const config = readConfig({ DATABASE_URL: database.url });
-  const installation = await openPatiently(config, 'fuzz');
+  const installation = await openWithLongTimeouts(config, 'fuzz');
   const dataDir = await mkdtemp(join(tmpdir(), 'fuzz-'));
   const target = await startTarget('service-main.js', {
     NODE_ENV: 'test',

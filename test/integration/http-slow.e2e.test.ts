@@ -3,7 +3,7 @@ import { afterAll, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { sleep } from '../../shared/async/backoff.ts';
 import { route } from '../../shared/http/route.ts';
-import { atOnce } from '../support/at-once.ts';
+import { runTogether } from '../support/run-together.ts';
 import { startToyService, type ToyOptions, type ToyService } from '../support/toy-service.ts';
 
 /**
@@ -168,7 +168,7 @@ const headers = `GET /toys/newest HTTP/1.1\r\nHost: a\r\nX-A: ${'a'.repeat(10_00
 const post = `POST /echo HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
 
 describe(`${SLOW} slow clients of each kind are all cut, and nobody else notices`, () => {
-  atOnce(
+  runTogether(
     {
       'that send nothing': () => areCut('that send nothing', ''),
       'that send their headers byte by byte': () => areCut('that send their headers byte by byte', headers),

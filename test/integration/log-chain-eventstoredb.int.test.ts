@@ -9,7 +9,7 @@ import { logKeysOf } from '../../shared/log-chain/log-keys.ts';
 import { sealLog } from '../../shared/log-chain/seal-log.ts';
 import { verifyLog } from '../../shared/log-chain/verify-log.ts';
 import { migrate } from '../../shared/postgres/migrate.ts';
-import { openPatiently } from '../support/open-patiently.ts';
+import { openWithLongTimeouts } from '../support/open-with-long-timeouts.ts';
 import { exchange } from '../support/program.ts';
 import { fillWithHistory } from '../support/sample-history.ts';
 import { createTestStores, type TestStores } from '../support/test-stores.ts';
@@ -21,7 +21,7 @@ beforeAll(async () => {
   stores = await createTestStores('eventstoredb');
   await migrate(stores.settings.DATABASE_URL, migrations);
   const config = readConfig({ NODE_ENV: 'test', SECRET_KEYS: `test:${'A'.repeat(43)}`, ...stores.settings });
-  installation = await openPatiently(config, 'exchange-test');
+  installation = await openWithLongTimeouts(config, 'exchange-test');
   await fillWithHistory(installation.store, 1_200);
 }, 120_000);
 afterAll(async () => {

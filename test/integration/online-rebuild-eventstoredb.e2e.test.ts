@@ -9,7 +9,7 @@ import {
 import type { ReadModelHealth } from '../../projections/engine/read-model-health.ts';
 import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
 import { createLog } from '../../app/log.ts';
-import { untilTold } from '../support/api-client.ts';
+import { untilDefinite } from '../support/api-client.ts';
 import { exchange } from '../support/program.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { rebuildOptions } from '../support/rebuild-options.ts';
@@ -35,7 +35,7 @@ const add = (count: number): Promise<readonly number[]> =>
   Promise.all(
     Array.from({ length: count }, async (_, n) => {
       const headers = { 'Idempotency-Key': `advertiser-${ids.length}-${n}-of-this-run` };
-      const made = await untilTold(() =>
+      const made = await untilDefinite(() =>
         account.api.post<{ id: number }>('/advertisers', { name: `A ${ids.length + n}` }, headers),
       );
       return made.body.data.id;
@@ -55,7 +55,9 @@ it.each([advertisersProjection, auditProjection])(
     const before = await healthOf(projection.name);
     let writing: Promise<unknown> | undefined;
     const write = async (): Promise<void> => {
-      await untilTold(() => account.api.put(`/advertisers/${ids[0]}`, { name: `While ${projection.name}` }));
+      await untilDefinite(() =>
+        account.api.put(`/advertisers/${ids[0]}`, { name: `While ${projection.name}` }),
+      );
       ids = [...ids, ...(await add(10))];
     };
     const rebuilt = await rebuildOnline(

@@ -9,10 +9,10 @@ import type { CreativeDetail } from '../../domain/creatives/creative-detail.ts';
 import { sleep } from '../../shared/async/backoff.ts';
 import { systemClock } from '../../shared/async/clock.ts';
 import { readConfig } from '../../app/config.ts';
-import { openPatiently } from '../support/open-patiently.ts';
+import { openWithLongTimeouts } from '../support/open-with-long-timeouts.ts';
 import { createAccount, startService, type ServiceProcess } from '../bench/service-process.ts';
 import { amount } from '../support/amount.ts';
-import { apiOf, untilTold, type Api } from '../support/api-client.ts';
+import { apiOf, untilDefinite, type Api } from '../support/api-client.ts';
 import { png } from '../support/sample-media.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { upload } from '../support/uploads.ts';
@@ -38,7 +38,7 @@ beforeAll(async () => {
   const secretKeys = `test:${'A'.repeat(43)}`;
   environment = { DATABASE_URL: database.url, DATA_DIR: dataDir, NODE_ENV: 'test', SECRET_KEYS: secretKeys };
   services = await Promise.all([startService(environment), startService(environment)]);
-  operator = await openPatiently(readConfig(environment), 'exchange-operator');
+  operator = await openWithLongTimeouts(readConfig(environment), 'exchange-operator');
 });
 afterAll(async () => {
   await operator.close();
@@ -195,7 +195,7 @@ interface Made {
 }
 
 const told = async <Data>(send: () => ReturnType<Api['get']>): Promise<Data> => {
-  const answer = await untilTold(send);
+  const answer = await untilDefinite(send);
   if (answer.status >= 300) throw new Error(answer.text);
   return answer.body.data as Data;
 };

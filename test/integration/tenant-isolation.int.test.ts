@@ -6,7 +6,7 @@ import { createAccount, createSellerAccount } from '../../app/create-account.ts'
 import { readConfig } from '../../app/config.ts';
 import { provideRequestRole } from '../../shared/postgres/isolate-tenants.ts';
 import { createTenantDatabase, type TenantDatabase } from '../../shared/postgres/tenant-database.ts';
-import { openPatiently } from '../support/open-patiently.ts';
+import { openWithLongTimeouts } from '../support/open-with-long-timeouts.ts';
 
 /**
  * What the database itself keeps apart, for each kind of role that `DATABASE_URL` may name. Every statement here
@@ -62,7 +62,7 @@ describe.each([
     if (kind === 'an ordinary owner that was given the role') {
       await provideRequestRole({ adminUrl: adminUrl(), url });
     }
-    installation = await openPatiently(readConfig({ DATABASE_URL: url }), 'isolation');
+    installation = await openWithLongTimeouts(readConfig({ DATABASE_URL: url }), 'isolation');
     await installation.migrate();
     await installation.migrate();
     const opened = [await createAccount(installation, 'A'), await createAccount(installation, 'B')];

@@ -62,7 +62,7 @@ const REPEAT_EVERY_MS = 100;
  * Repeats the request with the same idempotency key until the outcome is known, as clients must. On a busy machine, any
  * request may need it.
  */
-export const untilTold = async <Data>(
+export const untilDefinite = async <Data>(
   send: () => Promise<ApiAnswer<Data>>,
   everyMs = REPEAT_EVERY_MS,
 ): Promise<ApiAnswer<Data>> => {

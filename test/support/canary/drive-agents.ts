@@ -1,7 +1,7 @@
 import type { AdvertiserResource } from '../../../domain/advertisers/resource.ts';
 import type { SyndicationResource } from '../../../domain/syndication/syndication-resource.ts';
 import { sleep } from '../../../shared/async/backoff.ts';
-import { untilTold } from '../api-client.ts';
+import { untilDefinite } from '../api-client.ts';
 import type { TestAccount } from '../running-service.ts';
 import { startSandboxAgent } from '../sandbox-agent.ts';
 import { until } from '../toy-projection.ts';
@@ -33,10 +33,12 @@ export const driveAgents = async (run: CanaryRun, account: TestAccount): Promise
 
 const preparedFor = async ({ mark, saw }: CanaryRun, { api }: TestAccount) => {
   const once = { 'Idempotency-Key': 'advertiser-of-agents' };
-  const made = await untilTold(() => api.post<AdvertiserResource>('/advertisers', { name: 'Agents' }, once));
+  const made = await untilDefinite(() =>
+    api.post<AdvertiserResource>('/advertisers', { name: 'Agents' }, once),
+  );
   const { id } = made.body.data;
   const sources = { account: { account_id: String(id) }, event_sources: [{ event_source_id: 'web' }] };
-  await untilTold(() => api.post(`/advertisers/${id}/event-sources/sync`, sources));
+  await untilDefinite(() => api.post(`/advertisers/${id}/event-sources/sync`, sources));
   return {
     advertiser: String(id),
     register: async (
@@ -46,7 +48,7 @@ const preparedFor = async ({ mark, saw }: CanaryRun, { api }: TestAccount) => {
     ): Promise<string> => {
       const auth = { type: 'bearer', token: mark(token) };
       const body = { name: 'Agent', url, protocol, auth, accountId: 'acct' };
-      const answer = await untilTold(() => api.post<{ id: string }>('/adcp-agents', body, headers));
+      const answer = await untilDefinite(() => api.post<{ id: string }>('/adcp-agents', body, headers));
       saw(answer.text);
       if (answer.status !== 201) throw new Error(`not registered: ${answer.text}`);
       return answer.body.data.id;
@@ -97,7 +99,7 @@ const syndicate = async (
   const toggle = async (enabled: boolean): Promise<void> => {
     const body = { resourceId: 'web', adcpAgentIds: agents, enabled };
     const once = { 'Idempotency-Key': `syndicated-once-${enabled}` };
-    const { status, text } = await untilTold(() =>
+    const { status, text } = await untilDefinite(() =>
       api.post(`/advertisers/${advertiser}/syndicate`, body, once),
     );
     saw(text);
@@ -105,7 +107,7 @@ const syndicate = async (
   };
   const records = async (): Promise<readonly SyndicationResource[]> => {
     const path = `/advertisers/${advertiser}/syndication-status?limit=100`;
-    const { text, body } = await untilTold(() => api.get<{ items: SyndicationResource[] }>(path));
+    const { text, body } = await untilDefinite(() => api.get<{ items: SyndicationResource[] }>(path));
     saw(text);
     return body.data.items;
   };

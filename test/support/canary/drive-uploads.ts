@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createUploadTokens, type UploadGrant } from '../../../command/assets/upload-token.ts';
 import { sleep } from '../../../shared/async/backoff.ts';
 import { parseKeyRing } from '../../../shared/secrets/key-ring.ts';
-import { apiOf, untilTold } from '../api-client.ts';
+import { apiOf, untilDefinite } from '../api-client.ts';
 import type { TestAccount } from '../running-service.ts';
 import { png } from '../sample-media.ts';
 import { reserve } from '../uploads.ts';
@@ -29,11 +29,11 @@ interface Place {
 export const driveUploads = async (run: CanaryRun, { api }: TestAccount): Promise<void> => {
   const { service, mark } = run;
   const once = { 'Idempotency-Key': 'advertiser-of-uploads' };
-  const made = await untilTold(() => api.post<{ id: number }>('/advertisers', { name: 'Uploads' }, once));
+  const made = await untilDefinite(() => api.post<{ id: number }>('/advertisers', { name: 'Uploads' }, once));
   const advertiser = made.body.data.id;
   const reserved = async (headers: object = { 'Idempotency-Key': newSecret() }): Promise<Place> => {
     const body = { name: 'Hero', mimeType: 'image/png', bytes: bytes.length };
-    const { text, body: answer } = await untilTold(() => reserve(api, advertiser, body, headers));
+    const { text, body: answer } = await untilDefinite(() => reserve(api, advertiser, body, headers));
     const url = new URL(answer.data.uploadUrl);
     const token = mark(url.searchParams.get('token') ?? '');
     run.saw(text, token);

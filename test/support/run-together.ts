@@ -5,7 +5,10 @@ import { beforeAll, it } from '@jest/globals';
  * not share state that one of them changes.
  * @param timeoutMs for each, from the common start
  */
-export const atOnce = (tests: Readonly<Record<string, () => Promise<void>>>, timeoutMs: number): void => {
+export const runTogether = (
+  tests: Readonly<Record<string, () => Promise<void>>>,
+  timeoutMs: number,
+): void => {
   const begun = new Map<string, Promise<void>>();
   beforeAll(() => {
     for (const [name, run] of Object.entries(tests)) {
