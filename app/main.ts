@@ -45,7 +45,7 @@ const welcome = async ({ installation, baseUrl }: Service, config: Config, log: 
     output.write(welcomeText(baseUrl, config, account));
   } catch (error) {
     // A running service survives the loss of its database, so a starting one does, too.
-    log.error({ err: error }, 'no first account was opened; `npm run -s exchange -- accounts create` does');
+    log.error({ err: error }, 'no first account was opened; `npx exchange accounts create` does');
   }
 };
 

@@ -62,7 +62,7 @@ const refuseOtherLog = async ({ pool, store }: Database): Promise<void> => {
       if (!(error instanceof RangeError)) throw error;
       throw new ConfigError(
         'Wrong configuration.\n  EVENTSTORE_URL: the read models in the database were made from another event store; ' +
-          'run `npm run -s exchange -- read-models rebuild --offline` with these settings, or set the other one again',
+          'run `npx exchange read-models rebuild --offline` with these settings, or set the other one again',
       );
     }
   }

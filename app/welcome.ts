@@ -31,7 +31,7 @@ ${account === undefined ? ANOTHER : firstSteps(baseUrl, account)}
 `;
 };
 
-const ANOTHER = 'Another account and key:  npm run -s exchange -- accounts create --name NAME\n';
+const ANOTHER = 'Another account and key:  npx exchange accounts create --name NAME\n';
 
 const firstSteps = (baseUrl: string, { customerId, apiKey }: OpenedAccount): string =>
   `Account ${customerId} was opened for you. Its API key is shown only now; keep it.

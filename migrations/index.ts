@@ -29,8 +29,8 @@ interface Migration {
 }
 
 /**
- * Baselines of 0.2 are edited in place until its release. Later migrations are numbered files (`0001-...`); a
- * released one is never edited or moved. `accounts` is early: policies call its function.
+ * Baselines of 0.2 are edited in place until 0.2.0 is tagged (CHANGELOG.md). Later migrations are numbered files
+ * (`0001-...`); a released one is never edited or moved. `accounts` is early: policies call its function.
  */
 export const migrations: readonly Migration[] = [
   eventLog,

@@ -33,7 +33,7 @@ const sectionOf = (command: OperatorCommand): readonly string[] => {
   return [
     `## ${command.words()}`,
     command.description(),
-    `\`\`\`sh\nnpm run -s exchange -- ${command.words()} ${command.usage()}\n\`\`\``,
+    `\`\`\`sh\nnpx exchange ${command.words()} ${command.usage()}\n\`\`\``,
     ...(inputs.length === 0 ? [] : [tableOf(['argument or option', '', 'meaning'], inputs)]),
     `Exit status ${Object.entries(statuses)
       .map(([status, meaning]) => `${status}: ${meaning}`)

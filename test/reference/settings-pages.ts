@@ -42,7 +42,7 @@ const configurationPage = (): string =>
     '# Configuration',
     `Every setting is an environment variable, read once at start. ${GENERATED}`,
     'An empty variable counts as not set. If a value is invalid, the start ends with status 2 and a message that names the ' +
-      'variable, never its value. `npm run -s exchange -- config` prints this list. The commands of the operator read the ' +
+      'variable, never its value. `npx exchange config` prints this list. The commands of the operator read the ' +
       'same settings. [.env.example](../../.env.example) lists them for copying.',
     ...groups().flatMap(([heading, members]) => [
       `## ${heading}`,
