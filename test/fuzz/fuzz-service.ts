@@ -79,7 +79,7 @@ export const fuzzService = async (options: FuzzOptions): Promise<FuzzReport> => 
     const report = await fuzzRun(attack, options);
     await untilCaughtUp(target.baseUrl);
     const { brokenLog, wrongRows } = await checkLogAndRows(installation);
-    const stray = await strayWhenQuiet(() => strayUploads(installation.pool, dataDir));
+    const stray = await strayUploads(installation.pool, dataDir);
     const failures = [report.failures, brokenLog.slice(0, 3), wrongRows.slice(0, 3), stray.slice(0, 3)];
     return { ...report, failures: failures.flat() };
   } finally {
@@ -111,12 +111,6 @@ interface IssuedKey {
 /** The ID in `bx_ID_SECRET`. */
 const idOf = (key: string): string => key.split('_')[1] ?? '';
 const secretOf = (key: string): string => key.slice(key.indexOf('_', 3) + 1);
-
-/** A cancelled upload removes its files shortly after its connection ends. */
-const strayWhenQuiet = async (strayNow: () => Promise<readonly string[]>): Promise<readonly string[]> => {
-  for (let tries = 0; tries < 50 && (await strayNow()).length > 0; tries += 1) await sleep(100);
-  return strayNow();
-};
 
 const CATCH_UP_MS_MAX = 30_000;
 

@@ -1,5 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { sleep } from '../../shared/async/backoff.ts';
 import type { ApiAnswer, Api } from './api-client.ts';
 
 export interface Reservation {
@@ -72,10 +73,19 @@ interface AskDatabase {
 }
 
 /**
- * Problems in the folder store of a service without running uploads: remaining drafts, objects without an asset that no
- * sweep would find, assets without their object.
+ * Compares the folder store of a service that has no upload in progress with its assets. Repeats for up to 5 s what it
+ * finds: the read model may lag behind, and a cancelled upload removes its files after its connection ends.
+ * @returns files that are no object, objects that belong to no asset and that no sweep would find, assets without object
  */
 export const strayUploads = async (pool: AskDatabase, dataDir: string): Promise<readonly string[]> => {
+  for (let tries = 0; tries < 50; tries += 1) {
+    if ((await strayNow(pool, dataDir)).length === 0) return [];
+    await sleep(100);
+  }
+  return strayNow(pool, dataDir);
+};
+
+const strayNow = async (pool: AskDatabase, dataDir: string): Promise<readonly string[]> => {
   const { drafts, objects } = await storedFiles(dataDir);
   const ready = await pool.query(
     `select body::jsonb ->> 'storageKey' as key from assets where status = 'READY'`,
