@@ -75,7 +75,7 @@ interface AskDatabase {
 /**
  * Compares the folder store of a service that has no upload in progress with its assets. Repeats for up to 5 s what it
  * finds: the read model may lag behind, and a cancelled upload removes its files after its connection ends.
- * @returns files that are no object, objects that belong to no asset and that no sweep would find, assets without object
+ * @returns drafts, objects without an asset that no sweep would find, assets without their object
  */
 export const strayUploads = async (pool: AskDatabase, dataDir: string): Promise<readonly string[]> => {
   for (let tries = 0; tries < 50; tries += 1) {
