@@ -18,7 +18,7 @@ const ABANDONED_DAYS = 5;
 /** An agent that syncs later receives the whole audience again. */
 const REMOVALS_DAYS = 7;
 
-/** A few hundredths of a second each. */
+/** Per statement, so that each takes a few hundredths of a second. */
 const STORED_BYTES_AT_ONCE = 2 ** 20;
 const REMOVED_AT_ONCE = 20_000;
 

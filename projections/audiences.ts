@@ -36,7 +36,7 @@ export const audiencesProjection: Projection = {
     audience_sizes: {
       instead: {
         key: ['customer_id', 'audience_id', 'revision'],
-        // A rebuild gives older rows another time, and does not count erased members: leaves out both.
+        // A rebuild gives rows older than the column another time, and counts no erased members: omits both.
         select: (table) => `select customer_id, audience_id, revision, members from ${table} s
           where (superseded_at is null or superseded_at > now() - interval '${SIZES_KEPT_DAYS - 1} days')
             and not exists (select from forgettings f where f.customer_id = s.customer_id)`,

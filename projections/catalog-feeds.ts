@@ -37,7 +37,7 @@ const NamesFeed = z.object({ definition: z.object({ content: z.object({ kind: z.
 const isAsking = ({ type, data }: RecordedEvent): boolean =>
   type === 'CatalogFeedAsked' || (type === 'CatalogPublished' && NamesFeed.safeParse(data).success);
 
-/** The stream's last event that starts or ends the reading; results of reads do neither. */
+/** Uses the last event that starts or ends the reading; results of reads do neither. */
 const changeOf = ([stream, events]: readonly [string, readonly RecordedEvent[]]): readonly Change[] => {
   const [, customerId, key] = UUID_STREAM.exec(stream) ?? [];
   const last = events.findLast(({ type }) => type !== 'CatalogFeedRead' && type !== 'CatalogFeedFailed');

@@ -81,7 +81,7 @@ function* writes<State, Live extends State>(
   }
 }
 
-/** By the stream name, never an event's data: no event can write another account's rows. */
+/** The stream name decides, never an event's data: no event can write another account's rows. */
 const placed = <State, Live extends State>(
   table: FoldedTable<State, Live>,
   stream: string,

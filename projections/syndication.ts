@@ -117,8 +117,8 @@ const cutBeforeSwitchOns = (events: readonly RecordedEvent[]): readonly (readonl
 };
 
 /**
- * Once, at its begin. A switch also ends an earlier entry and its `archived` flag; a refresh does not: a
- * worker may start it before it knows of an archiving.
+ * Lists a generation once, when it begins. A switch also ends an earlier entry and its `archived` flag; a
+ * refresh does not: a worker may start it before it knows of an archiving.
  */
 const listWork = async (
   client: ClientBase,
@@ -197,7 +197,7 @@ const listArchivedPage = async (
   return last === undefined || last.count < ARCHIVED_AT_ONCE ? undefined : last;
 };
 
-/** Like an archived advertiser's, even if the resource exists again by then. */
+/** Records of a deleted resource are switched off, even if it exists again by then. */
 const listChanged = async (client: ClientBase, events: readonly RecordedEvent[]): Promise<void> => {
   const changed = new Map<string, { customerId: number; id: string; isGone: boolean }>();
   for (const { stream, type } of events) {

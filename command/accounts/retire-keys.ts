@@ -28,8 +28,8 @@ const ended = `${endedAt} <= now() - interval '${ENDED_KEYS_DAYS} days'
 const unannounced = `created_at <= now() - interval '${UNANNOUNCED_HOURS} hours' and not announced`;
 
 /**
- * Keys go 90 days after their end, unannounced ones after two, unless the stream contains them. A revoked key
- * that it still counts is revoked there first, or it would count against the limit forever.
+ * Deletes ended keys after 90 days, unannounced ones after two; those in the stream are activated instead. A
+ * revoked key that it still counts is revoked there first, or it would count against the limit forever.
  */
 export const createRetiredKeys = (writes: InstallationWrites): Purgeable =>
   createSweep<DueKey>({

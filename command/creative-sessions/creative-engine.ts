@@ -40,7 +40,7 @@ export interface CreativeEngine {
 }
 
 export interface CreativeEngines {
-  /** @param connectionId undefined: built-in engine @returns undefined without such a live connection */
+  /** @param connectionId default: the built-in engine @returns undefined without such a live connection */
   readonly engineOf: (
     customerId: number,
     connectionId: string | undefined,

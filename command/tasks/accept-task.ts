@@ -13,7 +13,7 @@ type RequestedTask = TaskAccepted extends infer Task
     : never
   : never;
 
-/** After all other writes of the request. @returns the task's id, the same when the request is repeated */
+/** Call it after all other writes. @returns the task's id, the same when the request is repeated */
 export const acceptTask = async (
   { clock, ...stores }: CommandStores & { readonly clock: Clock },
   asked: RequestedTask,

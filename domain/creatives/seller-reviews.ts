@@ -57,7 +57,7 @@ export const reviewSteps: Readonly<Record<ReviewStatus, readonly ReviewStatus[]>
   archived: [],
 };
 
-/** Not sellers that are reviewing the creative, or have approved or suspended it. */
+/** Leaves out sellers that are reviewing the creative, or have approved or suspended it. */
 export const submittable = (
   reviews: Reviews,
   sellerIds: readonly number[],

@@ -141,7 +141,7 @@ const jobAfter = (
 /** A success makes an earlier error uninteresting. */
 const withoutError = ({ errorMessage: _error, ...job }: SyndicationJob): SyndicationJob => job;
 
-/** Named now but not at the beginning; none if the beginning is unknown. */
+/** Causes named now but not at the beginning; none if the beginning is unknown. */
 const joinedBy = ({ begun }: SyndicationJob, named: OtherCauses = []): readonly string[] => {
   if (begun === undefined) return [];
   const before = new Set(begun.alsoCausedBy?.map(({ correlationId }) => correlationId));

@@ -39,7 +39,7 @@ export type AtAgent =
   | { readonly is: 'MAYBE'; readonly older?: JsonMembers | undefined }
   /** The agent has exactly `older` and must be updated. */
   | { readonly is: 'EXACTLY'; readonly older: JsonMembers }
-  /** Must be deleted. Ends with a COMPLETED delivery, because a delete may also remove later versions. */
+  /** The agent must delete it. Ends with a COMPLETED delivery: a delete may also remove later ones. */
   | { readonly is: 'DROPPING' }
   /** The agent could not be asked to delete it, and no retry follows. */
   | { readonly is: 'LEFT' };

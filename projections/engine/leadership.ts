@@ -36,7 +36,7 @@ const GOODBYE_MS = 1_000;
 export const lockKeyOf = (name: string): number =>
   createHash('sha256').update(name).digest().readUInt32BE(0) >>> 1;
 
-/** By session advisory locks. Avoids duplicate work; correctness does not depend on it (`moveCheckpoint`). */
+/** Session advisory locks avoid duplicate work; correctness does not depend on them (`moveCheckpoint`). */
 export const startLeadership = (options: LeadershipOptions): Leadership => {
   const { names, lead, log } = options;
   const config = {

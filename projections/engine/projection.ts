@@ -8,7 +8,7 @@ export interface Projection {
   readonly name: string;
   /** Only this projection writes them; a rebuild empties them. */
   readonly tables: readonly string[];
-  /** Asked for by it alone (`shared/work-list`). Workers write them too, so copies do not replace them. */
+  /** Kinds of `shared/work-list` that it alone asks for. Workers write them, too: copies keep them. */
   readonly work?: readonly string[];
   /** Default: all rows, by their primary key. */
   readonly compared?: Readonly<Record<string, Comparison>>;

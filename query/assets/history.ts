@@ -20,7 +20,6 @@ import {
   ofAdvertiser,
 } from '../resources/resource-paths.ts';
 
-/** Not in the library before the upload, so reads of an asset need none of its events. */
 const assetMembers = ({ assetId, customerId: _customer, ...rest }: Asset) => ({
   id: shownAssetId(assetId),
   ...rest,

@@ -50,7 +50,7 @@ interface Row extends Freshness {
   readonly parked: boolean;
 }
 
-/** So that the request is answered in time. */
+/** Short, so that the request is answered in time. */
 const SECOND_WAIT_MS = 300;
 
 /**

@@ -37,7 +37,7 @@ type EventSummary = z.infer<typeof EventSummary>;
 
 const Hour = instant().transform((epochMs) => Math.floor(epochMs / HOUR_MS));
 
-/** By hour and type, over all of an advertiser's sources. */
+/** Counts by hour and type, over all of an advertiser's sources. */
 export const eventSummaryRoute = (reads: EventSummaryReads): Route =>
   route({
     method: 'get',

@@ -37,7 +37,7 @@ export interface AuditReads extends HistoryReads, ResourceReads {
 }
 
 const TAKE_MAX = 500;
-/** Searched for a key that names no advertiser. */
+/** Advertisers that are searched for a key, if the request names none. */
 const OWNERS_MAX = 100;
 const DAY_MS = 86_400_000;
 const [EVER, NEVER] = ['1970-01-01T00:00:00.000Z', 'infinity'];
@@ -191,7 +191,7 @@ const resourceOf = async (
 const beforeOf = (endMs: number): string =>
   endMs > Date.parse('9999-12-31T23:59:59.999Z') ? NEVER : isoTimestamp(endMs);
 
-/** Become entries together: all their changes are in memory at once, even if the page is cut. */
+/** Rows that become entries together: all their changes are in memory at once, even if the page is cut. */
 const ROWS_AT_ONCE = { first: 16, most: 128 };
 
 /** Shows all rows, or the first ones that fit into `PAGE_BYTES_MAX`. @throws UnheardError */

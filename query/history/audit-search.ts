@@ -26,10 +26,10 @@ export interface AuditFilters {
   readonly outcome?: AuditOutcome | undefined;
 }
 
-/** The newest. A client finds older ones with `endDate`. */
+/** Only the newest are listed. A client finds older ones with `endDate`. */
 export const LISTED_MAX = 10_000;
 
-/** In each of the two tables and each index. The answer says how far back it reached. */
+/** Rows read in each of the two tables and each index. The answer says how far back it reached. */
 export const SCANNED_MAX = 20_000;
 
 interface Values {

@@ -9,8 +9,8 @@ export interface Effect {
 }
 
 /**
- * Named by the event or the command's id, else by the order of the log: the request's last event on a stream
- * that triggers work, or the last requested event on the same stream. Timestamps decide nothing.
+ * The event or the command's id names the cause, else the order of the log does: the request's last event on
+ * a stream that triggers work, or the last requested event on the same stream. Timestamps decide nothing.
  * @param earlier all events of the request, in the order of the log
  */
 export const causesOf = (

@@ -10,7 +10,7 @@ import { createStateCache, identityOf } from './state-cache.ts';
  * worker that repeats a command creates the same ids again.
  */
 export interface FoldCache {
-  /** Up to `until`, or the end. @throws UnheardError when `isUnheard` returns true (default: never) */
+  /** Folds up to `until`, or the end. @throws UnheardError when `isUnheard` returns true (default: never) */
   fold<State>(
     fold: Fold<State>,
     stream: string,
@@ -52,7 +52,7 @@ export const createFoldCache = (store: Pick<EventStore, 'readStream'>, bytesMax:
     const begun = interruptions;
     const limit = limitOf(until, folded, next);
     if (limit === 0 && isKnown) return folded;
-    // Also the last event of the cached state, to verify it.
+    // Also reads the last event of the cached state, to verify it.
     for await (const event of store.readStream(stream, {
       from: isKnown ? 0 : folded.revision - 1,
       ...(limit === undefined ? {} : { limit: limit + (isKnown ? 0 : 1) }),

@@ -15,7 +15,7 @@ import type { JobHistory } from '../resources/job-history.ts';
 import type { StreamHistory } from './stream-history.ts';
 
 const TAKE_MAX = 500;
-/** Around a page's events, to find how its jobs began and ended. */
+/** Events read before and after a page's, to find how its jobs began and ended. */
 const JOB_EVENTS_MAX = 200;
 
 const CausedByRequest = z

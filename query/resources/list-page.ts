@@ -42,7 +42,7 @@ export interface Filter {
   readonly counts?: Where;
 }
 
-/** In a column that the counts have, too. Undefined: no filter. */
+/** The counts have the column, too. Undefined: no filter. */
 export const equal = (column: string, value: Filter['value']): readonly Filter[] => {
   if (value === undefined) return [];
   const where: Where = (query) => query.where(column, column);
@@ -64,7 +64,7 @@ export const contains = (column: string, value: string | undefined): readonly Fi
 const TAKE_MAX = 1_000;
 
 /**
- * Counted from the nearer end; the other scan has the limit 0. The last page costs as much as the first.
+ * Counts from the nearer end; the other scan has the limit 0. The last page costs as much as the first.
  * @param isWanted SQL; false if the page is found in another way
  */
 export const pageKeys = (rows: Knex.QueryBuilder, at: List['at'], isWanted = 'true'): Knex.Raw => {

@@ -6,7 +6,7 @@ export interface RecordWork {
   readonly dueAt: string;
   readonly attempts: number;
   readonly lost: number;
-  /** And longer while its job lives. */
+  /** A worker processes it until then, and longer while its job lives. */
   readonly leasedUntil: string | null;
   readonly lastError: string | null;
   readonly failedAt: string | null;

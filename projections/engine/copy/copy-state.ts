@@ -32,7 +32,7 @@ export interface Maker {
   readonly log: string;
 }
 
-/** Wait for the weakest lock on each live table. */
+/** Longest wait for the weakest lock on each live table. */
 const LOCK_MS_MAX = 5_000;
 
 /** A rebuild takes long, and no request waits for it. */
@@ -61,7 +61,7 @@ export const connectCopy = async (
   return client;
 };
 
-/** Until `guard` disconnects. @throws CopyBusyError */
+/** Locks the copy until `guard` disconnects. @throws CopyBusyError */
 export const holdCopy = async (guard: ClientBase, projection: string): Promise<void> => {
   const { rows } = await guard.query<{ held: boolean }>(
     'select pg_try_advisory_lock($1::int, $2::int) as held',
@@ -138,7 +138,7 @@ const positionOf = async (client: ClientBase, { name }: Projection): Promise<Pos
   return rows[0]?.position ?? START;
 };
 
-/** The copy would lack e.g. later grants. */
+/** Includes the shape of the live tables: the copy would lack e.g. later grants. */
 const makingOf = async (
   client: ClientBase,
   projection: Projection,

@@ -26,7 +26,8 @@ const BATCH_SIZE = 2_000;
 const TRIES = 5;
 
 /**
- * Up to the live checkpoint, so that both have the same events. After a crash the next call continues.
+ * Applies events up to the live checkpoint, so that both have the same. After a crash the next call
+ * continues.
  * @param enough true ends the call early, after a commit
  * @returns the copy's checkpoint; before `target` only if it ended early
  */

@@ -148,7 +148,7 @@ const makeCopy = async <T>(
   }
 };
 
-/** Dropped by a process that changes rows without an event, e.g. an erasure. */
+/** A process that changes rows without an event, e.g. an erasure, dropped the copy. */
 class CopyGoneError extends Error {
   override readonly name = 'CopyGoneError';
 }

@@ -12,13 +12,14 @@ class SwitchRefusedError extends Error {
 }
 
 /**
- * In turn, for all live tables together, as readers queue behind the lock. The last exceeds Postgres' wait
- * before it cancels an autovacuum (`deadlock_timeout`, 1 s); with `EXCHANGE_MS` it is below any read's (2 s).
+ * Lock timeouts in turn, each for all live tables together, as readers queue behind the lock. The last
+ * exceeds Postgres' wait before it cancels an autovacuum (`deadlock_timeout`, 1 s); with `EXCHANGE_MS` it is
+ * below any read's (2 s).
  */
 const LOCK_MS = [100, 200, 400, 1_300] as const;
-/** For the drop: an autovacuum may be processing the TOAST tables. */
+/** Limit of the drop: an autovacuum may be processing the TOAST tables. */
 const EXCHANGE_MS = 500;
-/** For the copy's own tables: only an autovacuum may be processing them. */
+/** Lock timeout of the copy's own tables: only an autovacuum may be processing them. */
 const COPY_LOCK_MS = 1_300;
 const SHOWN_MAX = 20;
 const TRIES = 40;
