@@ -1,6 +1,6 @@
 import type { EventMetadata, JsonObject, RecordedEvent } from '../event-store/event-store.ts';
 
-/** To the next schema version. Pure, so that every replay gives the same result. */
+/** Converts data to the next schema version. Pure: every replay gives the same result. */
 export type Upcaster = (data: JsonObject) => JsonObject;
 
 export interface EventVersions {

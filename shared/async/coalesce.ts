@@ -7,7 +7,7 @@ interface Waiting<Key, Value> {
 export interface CoalesceOptions {
   readonly batchMax: number;
   readonly inFlightMax: number;
-  /** A round trip that hangs delays other keys by at most this, ms. Default 0: wait for a free slot only. */
+  /** After this time the next round trip starts, even if the last one hangs. Default 0. */
   readonly waitMsMax?: number;
 }
 

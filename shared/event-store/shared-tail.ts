@@ -24,7 +24,7 @@ export interface SharedTail {
 }
 
 export interface TailLimits extends TailBounds {
-  /** Then a full buffer drops its slowest readers. */
+  /** After this time, a full buffer drops its slowest readers. */
   readonly slowReaderMs: number;
 }
 

@@ -55,7 +55,7 @@ export const consistentRead = <Row extends QueryResultRow & FreshnessColumns>(
 
 type FreshnessColumns = { readonly fresh: boolean } | Freshness;
 
-/** Waits only for writes before the first attempt: an account that writes all the time would time out. */
+/** Waits only for writes before the first attempt: else reads of a busy account would time out. */
 export const readUntilFresh = async <Row extends FreshnessColumns>(
   { projection, progress, waitMs = WAIT_MS }: Waiting,
   ask: () => Promise<Row>,

@@ -9,7 +9,7 @@ export interface DocumentRoutesOptions {
   readonly version: string;
   readonly baseUrl: () => string;
   readonly apiPath: string;
-  /** In the ids of operations, e.g. `Orders`. */
+  /** Part of operation ids, e.g. `Orders`. */
   readonly apiName: string;
   readonly skill: (baseUrl: string) => string;
   readonly scopes: readonly string[];

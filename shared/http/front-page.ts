@@ -22,7 +22,7 @@ type FrontPage = z.output<typeof FrontPage>;
 
 const VARY = { Vary: 'Accept' };
 
-/** For browsers, and JSON for others. */
+/** An HTML page for browsers, JSON for others. */
 export const frontPageRoute = (options: FrontPageOptions, routes: readonly Route[]): Route =>
   route({
     method: 'get',

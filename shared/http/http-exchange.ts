@@ -5,7 +5,7 @@ import type { Route } from './route.ts';
 
 export interface Exchange {
   readonly requestId: string;
-  /** By `performance.now()`. */
+  /** From `performance.now()`. */
   readonly startedAt: number;
   /** Never the raw URL, which is client text. */
   pattern?: string;

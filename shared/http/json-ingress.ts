@@ -2,7 +2,7 @@ import { RefusedItem } from '../json/refused-item.ts';
 import { elementTexts } from '../json/element-texts.ts';
 import { ApiError } from './errors.ts';
 
-/** docs/guides/requests.md. A value that cannot be serialized again would become an unreadable event. */
+/** See docs/guides/requests.md. An event with a value that cannot be serialized could not be read. */
 const DEPTH_MAX = 32;
 /** Above the largest valid call, which has 800,000 values. */
 const VALUES_MAX = 1_000_000;

@@ -43,7 +43,7 @@ export const beginLongBody = (request: IncomingMessage, withinMs: number): LongB
 /** The client has sent buffered bytes, too. */
 const arrivedOf = ({ request, bytes }: BodyProgress): number => bytes + request.readableLength;
 
-/** The minimum of a long body after the request timeout. */
+/** Minimum pace of a long body after the request timeout. */
 export interface Pace {
   readonly bytesPerSecondMin: number;
   readonly spanMs: number;

@@ -59,7 +59,7 @@ const claimedBy = ({ scope, key, day, lease, is_first, reserved }: ClaimedRow): 
 const reservedIn = (json: string): Readonly<Record<string, number>> =>
   JSON.parse(json) as Record<string, number>;
 
-/** After its lease (crash, unknown outcome), a claim keeps its reserved values. */
+/** A claim that is taken over after its lease keeps its reserved values. */
 const insertClaims = async (
   pool: Pool,
   requests: readonly ClaimRequest[],

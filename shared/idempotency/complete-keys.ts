@@ -80,8 +80,8 @@ export const areHeld = async (
 };
 
 /**
- * Counted from the first attempt, a retry shortly before 24 h would lose its row while it runs: the next
- * retry would be a new command with a second effect.
+ * An abandoned key expires 48 h after its last attempt. Counted from the first one, a retry shortly before 24
+ * h would lose its row while it runs, and the next retry would have a second effect.
  */
 export const purgeKeys = async (pool: Pool, limit: number): Promise<number> => {
   const { rowCount } = await pool.query({

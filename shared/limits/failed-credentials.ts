@@ -16,7 +16,8 @@ const SHARE_MS = 1_000;
 
 /**
  * After 30 failures (specification, Authentication, rule 2) an address' API keys are refused until the window
- * closes, except keys that verified from there within the last window's time.
+ * closes, except keys that verified from there within the last window's time. Processes share verified keys
+ * through a window in `verified`; a key that this process remembers costs no query.
  */
 export const createFailedCredentials = (
   limiter: Limiter,

@@ -51,7 +51,7 @@ export interface SealHow {
   readonly newChain?: boolean;
   /** Sign an end that is unsigned, or signed with an unknown key. */
   readonly adopt?: boolean;
-  /** The end that this process last saw: the chain must still contain it. */
+  /** The chain must still contain the end that this process last saw. */
   readonly known?: ChainEnd | undefined;
 }
 

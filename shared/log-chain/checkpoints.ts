@@ -14,7 +14,7 @@ export interface Checkpoint extends ChainIdentity {
   readonly events: number;
   readonly hash: Buffer;
   readonly leaves: Buffer;
-  /** By the sealing process, microseconds since 1970 as stored; `Infinity` is possible. */
+  /** Clock of the sealing process, microseconds since 1970 as stored; `Infinity` is possible. */
   readonly sealedAtMicros: string;
   readonly signature: Signature | undefined;
 }

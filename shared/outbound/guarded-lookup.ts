@@ -12,8 +12,8 @@ const systemResolve: ResolveName = (name, onAnswer) =>
   lookup(name, { all: true, verbatim: true }, (error, addresses) => onAnswer(error, addresses));
 
 /**
- * A name cannot pass with a public address and resolve to a private one afterwards. Node does not call it for
- * IP addresses: `urlProblem` checks those.
+ * Checks the addresses that the connection uses: a name cannot pass with a public address and resolve to a
+ * private one afterwards. Node does not call it for IP addresses: `urlProblem` checks those.
  */
 export const guardedLookup =
   ({ allowLoopback }: OutboundPolicy, resolve: ResolveName = systemResolve): LookupFunction =>

@@ -9,7 +9,7 @@ import { createSecretStore, purposeOf } from '../secrets/secret-store.ts';
 import { nodeOf, punctured, SEED_BYTES, type KeyTree, type Node } from './key-tree.ts';
 import type { KeySet } from './sealed-items.ts';
 
-/** Encrypt personal data in the log. They cannot be rebuilt. */
+/** The keys encrypt personal data in the log. They cannot be rebuilt. */
 export interface PersonalKeys {
   /** Creates the keys if needed. @throws EventStoreUnavailableError */
   current(customerId: number): Promise<KeySet>;

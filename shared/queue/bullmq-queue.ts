@@ -127,7 +127,7 @@ const run = async (
   await handle({ id, data, attempt, isLastAttempt: attempt >= (opts.attempts ?? 1), signal });
 };
 
-/** Jobs fail to be run again; a worker that cannot report even that lets its locks expire. */
+/** A cancelled job fails, so that it runs again. If even that cannot be stored, its lock expires. */
 const stop = async (worker: AnyWorker, graceMs: number): Promise<void> => {
   const closed = worker.close();
   const isClosed = await timeout(graceMs, closed).then(

@@ -9,7 +9,7 @@ export interface TextSigner {
 
 const TOKEN = /^([A-Za-z0-9_-]{1,1000})\.[A-Za-z0-9_-]{43}$/;
 
-/** `base64url(text).base64url(HMAC-SHA256)`. The keys also encrypt secrets: `purpose` derives others. */
+/** `base64url(text).base64url(HMAC-SHA256)`. `purpose`: the same keys also encrypt secrets. */
 export const createTextSigner = (ask: () => Promise<KeyRing>, purpose: string): TextSigner => {
   const keys = loadOnce(ask);
   const signed = (payload: string, context: string, key: Buffer): string => {

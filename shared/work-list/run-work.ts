@@ -81,7 +81,7 @@ const runEntry =
     await list.settle(entry, result, kind.gapMs);
   };
 
-/** However long it lasts, no reason to give up an entry. */
+/** An unavailable store is no reason to give up an entry. */
 const isStoreAway = (error: unknown): boolean =>
   error instanceof EventStoreUnavailableError || error instanceof AppendOutcomeUnknownError;
 

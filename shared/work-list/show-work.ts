@@ -31,7 +31,7 @@ export const showWork = async (
 };
 
 export interface WorkBacklog {
-  /** Without those that a worker processes. */
+  /** Does not count entries that a worker processes. */
   readonly due: number;
   readonly oldestSeconds: number;
   readonly failing: number;

@@ -131,7 +131,7 @@ interface EntryRow {
   readonly before: string | null;
 }
 
-/** From here on all accounts of the kind are read: a long backlog must not hide the other accounts. */
+/** With more due entries, all accounts of the kind are read: a long backlog must not hide the others. */
 const DUE_FEW = 1_000;
 
 // The lock needs a separate statement: each sees what was committed when it began.

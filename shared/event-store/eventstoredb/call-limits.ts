@@ -1,6 +1,6 @@
 export interface CallLimits {
   readonly readMs: number;
-  /** For earlier appends of the stream and for a free slot. */
+  /** The wait for earlier appends of the stream and for a free slot. */
   readonly waitMs: number;
   /** Includes retries. */
   readonly sendMs: number;

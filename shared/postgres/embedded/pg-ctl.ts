@@ -19,7 +19,7 @@ export interface StartOptions extends RunnableCluster {
   readonly settings: PostgresSettings;
 }
 
-/** A setting, or the machine lacks the resources for it. A retry would fail, too. */
+/** Postgres rejects a setting, or the machine lacks the resources. A retry would fail, too. */
 export class RefusedSettingError extends Error {
   override readonly name = 'RefusedSettingError';
 }
@@ -71,7 +71,7 @@ const openLog = async (path: string) => {
 /** The graceful stop of Node has 10 s in total. */
 const STOP_SECONDS_MAX = { fast: 6, immediate: 2 };
 
-/** Not by `pg_ctl status`: with a stale pid file it reports any process with the pid. */
+/** Does not use `pg_ctl status`: with a stale pid file it reports any process with the pid. */
 export const stopPostgres = async (cluster: RunnableCluster): Promise<void> => {
   const stop = async (mode: keyof typeof STOP_SECONDS_MAX): Promise<void> => {
     const found = await findPostmaster(cluster.dataDirectory);

@@ -12,7 +12,7 @@ export interface Postmaster {
 
 const fileOf = (dataDirectory: string): string => join(dataDirectory, 'postmaster.pid');
 
-/** An older empty file is not one that is being written. */
+/** An incomplete file that is older is not being written. */
 const TORN_AFTER_MS = 2_000;
 
 /** Lines: pid, data directory, start time, port, socket directory, address, shared memory, status. */
@@ -41,8 +41,8 @@ export const lastPort = async (dataDirectory: string): Promise<number | undefine
   parse((await read(dataDirectory)) ?? '')?.port;
 
 /**
- * For a pid that belongs to another program, or a file that a crash left incomplete. Postgres replaces all
- * other stale files itself.
+ * Removes the file if its pid belongs to another program, or if a crash left it incomplete. Postgres replaces
+ * all other stale files itself.
  */
 export const discardStaleFile = async (dataDirectory: string): Promise<void> => {
   const content = await read(dataDirectory);

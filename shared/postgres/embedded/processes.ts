@@ -70,7 +70,7 @@ const orphansOf = async (dataDirectory: string): Promise<readonly number[]> => {
 
 const ORPHAN_GRACE_MS = 1_000;
 
-/** No new postmaster can start before all have ended, and a busy one notices the loss late. Linux only. */
+/** No postmaster can start before all have ended, and a busy backend notices the loss late. Linux only. */
 export const endOrphans = async (dataDirectory: string): Promise<void> => {
   if (!hasProc) return;
   for (const name of ['SIGQUIT', 'SIGKILL'] as const) {

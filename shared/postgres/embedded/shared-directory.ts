@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isUsable, type UnixUser } from './unprivileged-user.ts';
 
-/** Programs that clean up temporary files ignore the first candidate. */
+/** Prefers a directory that the system does not clean up. @throws Error if none is usable */
 export const sharedDirectory = async (user: UnixUser | undefined): Promise<string> => {
   const us = process.getuid?.() ?? 0;
   const candidates = ['/var/lib/buyer-exchange', join(tmpdir(), `buyer-exchange-${us}`)];
