@@ -125,5 +125,5 @@ const requestOf = (customerId: number): RequestContext => ({
   hasRunBefore: async () => false,
   onEvents: () => undefined,
   isAbandoned: () => false,
-  isUnheard: () => false,
+  isClientGone: () => false,
 });

@@ -5,7 +5,7 @@ import { agentFold, type AgentState } from '../domain/agents/agent.ts';
 import { workKinds } from '../domain/work-kinds.ts';
 import { byStream } from './engine/fold-streams.ts';
 import type { RecordedEvent } from '../shared/event-store/event-store.ts';
-import { askFor, takeOff, type Ask } from '../shared/work-list/ask-for.ts';
+import { requestWork, removeWork, type WorkRequest } from '../shared/work-list/request-work.ts';
 import type { Projection } from './engine/projection.ts';
 import { applyFolded, UUID_STREAM, type FoldedTable } from './folded-rows.ts';
 
@@ -35,7 +35,7 @@ export const agentsProjection: Projection = {
 const Unreachable = z.object({ nextCheckAt: z.string().optional() });
 
 /** Only a stream's last event decides about checks. */
-const checkOf = ([stream, events]: readonly [string, readonly RecordedEvent[]]): readonly Ask[] => {
+const checkOf = ([stream, events]: readonly [string, readonly RecordedEvent[]]): readonly WorkRequest[] => {
   const [, customerId, key] = UUID_STREAM.exec(stream) ?? [];
   const last = events.at(-1);
   if (customerId === undefined || key === undefined || last === undefined) return [];
@@ -46,12 +46,12 @@ const checkOf = ([stream, events]: readonly [string, readonly RecordedEvent[]]):
 const schedule = async (client: ClientBase, events: readonly RecordedEvent[]): Promise<void> => {
   if (events.every(({ type }) => type === 'AgentRegistered')) return;
   const checks = [...byStream(events)].flatMap(checkOf);
-  await askFor(
+  await requestWork(
     client,
     workKinds.agentCheck,
     checks.filter(({ dueAt }) => dueAt !== undefined),
   );
-  await takeOff(
+  await removeWork(
     client,
     workKinds.agentCheck,
     checks.filter(({ dueAt }) => dueAt === undefined),

@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { CATALOG } from '../domain/catalogs/catalog.ts';
 import { workKinds } from '../domain/work-kinds.ts';
 import type { RecordedEvent } from '../shared/event-store/event-store.ts';
-import { askAgain, askFor, type Ask } from '../shared/work-list/ask-for.ts';
+import { requestWorkAgain, requestWork, type WorkRequest } from '../shared/work-list/request-work.ts';
 import { byStream } from './engine/fold-streams.ts';
 import type { Projection } from './engine/projection.ts';
 import { UUID_STREAM } from './folded-rows.ts';
 
-interface Change extends Ask {
+interface Change extends WorkRequest {
   readonly isAsked: boolean;
 }
 
@@ -19,12 +19,12 @@ export const catalogFeedsProjection: Projection = {
   work: [workKinds.catalogFeed],
   apply: async (client, events) => {
     const changes = [...byStream(events)].flatMap(changeOf);
-    await askFor(
+    await requestWork(
       client,
       workKinds.catalogFeed,
       changes.filter(({ isAsked }) => isAsked),
     );
-    await askAgain(
+    await requestWorkAgain(
       client,
       workKinds.catalogFeed,
       changes.filter(({ isAsked }) => !isAsked),

@@ -7,7 +7,7 @@ import { sellerEvents, type SellerEvent } from '../domain/sellers/events.ts';
 import { workKinds } from '../domain/work-kinds.ts';
 import { categoryOf, type RecordedEvent } from '../shared/event-store/event-store.ts';
 import { int4Array, int8Array, textArray } from '../shared/postgres/binary-array.ts';
-import { askFor, type Ask } from '../shared/work-list/ask-for.ts';
+import { requestWork, type WorkRequest } from '../shared/work-list/request-work.ts';
 import { decodeEvent } from './engine/decode-event.ts';
 import type { Projection } from './engine/projection.ts';
 
@@ -53,7 +53,7 @@ const writeSellers = async (client: ClientBase, events: readonly RecordedEvent[]
 const STREAM = /^(campaign|creative)-(\d+)-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 
 const listWork = async (client: ClientBase, events: readonly RecordedEvent[]): Promise<void> => {
-  const occasions = new Map<string, Ask & { readonly of: string }>();
+  const occasions = new Map<string, WorkRequest & { readonly of: string }>();
   for (const { stream, position } of events.filter(isSubmissionOccasion)) {
     const [, of, customerId, key] = STREAM.exec(stream) ?? [];
     if (of === undefined || key === undefined) continue;
@@ -65,7 +65,7 @@ const listWork = async (client: ClientBase, events: readonly RecordedEvent[]): P
     [CAMPAIGN, workKinds.launchedCampaign],
     [CREATIVE, workKinds.changedCreative],
   ] as const) {
-    await askFor(
+    await requestWork(
       client,
       kind,
       [...occasions.values()].filter((occasion) => occasion.of === of),

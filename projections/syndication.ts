@@ -16,7 +16,7 @@ import { workKinds } from '../domain/work-kinds.ts';
 import { categoryOf, type RecordedEvent } from '../shared/event-store/event-store.ts';
 import { resourceIdOf } from '../shared/aggregate/ids.ts';
 import { boolArray, int8Array, uuidArray } from '../shared/postgres/binary-array.ts';
-import { askFor, takeOff, type Ask } from '../shared/work-list/ask-for.ts';
+import { requestWork, removeWork, type WorkRequest } from '../shared/work-list/request-work.ts';
 import { nonZeroCounts, type Projection } from './engine/projection.ts';
 import { applyFolded, UUID_STREAM, type FoldedTable, type RowChange } from './folded-rows.ts';
 import { addCounts, countedBy, type CountTable } from './count-rows.ts';
@@ -128,17 +128,17 @@ const listWork = async (
   const waiting = begun.filter(({ after }) => isWaiting(after));
   const over = begun.filter(({ after }) => !isWaiting(after));
   const { syndication } = workKinds;
-  await askFor(client, syndication, asksOf(waiting.filter(isSwitched)));
-  await askFor(client, syndication, asksOf(waiting.filter((change) => !isSwitched(change))), {
+  await requestWork(client, syndication, requestsOf(waiting.filter(isSwitched)));
+  await requestWork(client, syndication, requestsOf(waiting.filter((change) => !isSwitched(change))), {
     keepsData: true,
   });
-  await takeOff(client, syndication, asksOf(over.filter(isSwitched)));
+  await removeWork(client, syndication, requestsOf(over.filter(isSwitched)));
 };
 
 const isSwitched = ({ events }: RowChange<SyndicationRecord>): boolean =>
   events.some(({ type }) => type === 'SyndicationToggled');
 
-const asksOf = (changes: readonly RowChange<SyndicationRecord>[]): readonly Ask[] =>
+const requestsOf = (changes: readonly RowChange<SyndicationRecord>[]): readonly WorkRequest[] =>
   changes.map(({ after: { customerId, recordId, generation } }) => ({
     customerId,
     key: recordId,

@@ -14,7 +14,7 @@ import type { SourceIndex } from './source-index.ts';
 const METADATA_BYTES = 1_024;
 
 interface Target {
-  readonly store: Pick<EventStore, 'append' | 'readStream' | 'ensureMarked' | 'appendBytesMax'>;
+  readonly store: Pick<EventStore, 'append' | 'readStream' | 'ensurePositionRecorded' | 'appendBytesMax'>;
   readonly customerId: number;
   readonly stream: string;
 }
@@ -47,7 +47,7 @@ const log = async (
   if (events.length === 0) {
     // Another process may have died between its events and the read-your-writes position.
     if (decided.length > 0 && index.position !== undefined) {
-      await store.ensureMarked(customerId, index.position, stream);
+      await store.ensurePositionRecorded(customerId, index.position, stream);
     }
     return true;
   }

@@ -20,7 +20,7 @@ export interface DecidedGroup {
 }
 
 export interface GroupContext {
-  readonly store: Pick<EventStore, 'readStream' | 'ensureMarked'>;
+  readonly store: Pick<EventStore, 'readStream' | 'ensurePositionRecorded'>;
   readonly segments: Segments;
   readonly customerId: number;
   readonly sourceId: string;
@@ -88,7 +88,7 @@ const answered = async (
   // A partly logged call is completed, even if the source was archived since.
   const refusal = own === undefined ? refusalOf(facts, call.testEventCode) : undefined;
   if (own?.isComplete === true) {
-    await store.ensureMarked(customerId, own.position, stream);
+    await store.ensurePositionRecorded(customerId, own.position, stream);
     // The append of this very request may have succeeded without an answer.
     call.context.onEvents?.(own.requestId === call.context.requestId ? 'this-run' : 'earlier-run');
     resolve({ outcome: 'done', result: derivedResult(validate, call.events.length, own) });

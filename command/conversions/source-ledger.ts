@@ -14,7 +14,7 @@ import { createSourceIndex } from './source-index.ts';
 import type { WaitingBytes } from './waiting-bytes.ts';
 
 export interface SourceLedgerOptions {
-  readonly store: Pick<EventStore, 'append' | 'readStream' | 'ensureMarked' | 'appendBytesMax'>;
+  readonly store: Pick<EventStore, 'append' | 'readStream' | 'ensurePositionRecorded' | 'appendBytesMax'>;
   readonly segments: Segments;
   /** Milliseconds since the epoch. */
   readonly now: () => number;

@@ -95,7 +95,7 @@ const answeringAsOf = (reads: HistoryReads, read: Route, of: DetailOfKind): Rout
 const readAsOf = async (
   reads: HistoryReads,
   { kind, place, detail }: DetailOfKind,
-  request: Pick<RequestContext, 'principal' | 'isUnheard'>,
+  request: Pick<RequestContext, 'principal' | 'isClientGone'>,
   asked: RequestParams,
   point: PointInTime,
 ): Promise<unknown> => {

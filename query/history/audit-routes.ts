@@ -194,7 +194,7 @@ const beforeOf = (endMs: number): string =>
 /** Rows that become entries together: all their changes are in memory at once, even if the page is cut. */
 const ROWS_AT_ONCE = { first: 16, most: 128 };
 
-/** Shows all rows, or the first ones that fit into `PAGE_BYTES_MAX`. @throws UnheardError */
+/** Shows all rows, or the first ones that fit into `PAGE_BYTES_MAX`. @throws ClientGoneError */
 export const entriesOf = async (
   reads: AuditReads,
   history: StreamHistory,

@@ -8,8 +8,8 @@ import type { PointInTime } from './point-in-time.ts';
 import type { StreamHistory } from './stream-history.ts';
 
 export interface HistoryReads {
-  /** For one request; throws UnheardError when the client is gone. */
-  readonly historyFor: (request: Pick<RequestContext, 'isUnheard'>) => StreamHistory;
+  /** For one request; throws ClientGoneError when the client is gone. */
+  readonly historyFor: (request: Pick<RequestContext, 'isClientGone'>) => StreamHistory;
   readonly forEach: ForEach;
   /** Includes revoked keys. */
   readonly usersOf: (customerId: number, actors: readonly string[]) => Promise<KeyUsers>;
@@ -22,7 +22,7 @@ const oneByOne: ForEach = async (items, work) => {
 /** @param at ISO 8601, UTC, milliseconds */
 export const momentOf = (
   { historyFor, forEach }: HistoryReads,
-  request: Pick<RequestContext, 'principal' | 'isUnheard'>,
+  request: Pick<RequestContext, 'principal' | 'isClientGone'>,
   at: string,
 ): Moment => ({
   customerId: request.principal.customerId,

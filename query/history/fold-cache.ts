@@ -1,6 +1,6 @@
 import { createOneAtATime } from '../../shared/async/limit.ts';
 import { EventStoreUnavailableError, type EventStore } from '../../shared/event-store/event-store.ts';
-import { UnheardError } from '../../shared/http/errors.ts';
+import { ClientGoneError } from '../../shared/http/errors.ts';
 import type { Fold, FoldResult, Until } from './fold.ts';
 import { createStateCache, identityOf } from './state-cache.ts';
 
@@ -10,12 +10,12 @@ import { createStateCache, identityOf } from './state-cache.ts';
  * worker that repeats a command creates the same ids again.
  */
 export interface FoldCache {
-  /** Folds up to `until`, or the end. @throws UnheardError when `isUnheard` returns true (default: never) */
+  /** Folds up to `until`, or the end. @throws ClientGoneError when `isClientGone` returns true (default: never) */
   fold<State>(
     fold: Fold<State>,
     stream: string,
     until: Until,
-    isUnheard?: () => boolean,
+    isClientGone?: () => boolean,
   ): Promise<FoldResult<State>>;
   /** Reads in progress cache nothing from here on: a new connection may be to another log. */
   interrupt(): void;
@@ -41,7 +41,7 @@ export const createFoldCache = (store: Pick<EventStore, 'readStream'>, bytesMax:
     key: string,
     stream: string,
     until: Until,
-    isUnheard: () => boolean,
+    isClientGone: () => boolean,
   ): Promise<FoldResult<State> | undefined> => {
     const folds = cache.of(key);
     const reached = folds.findLastIndex((one) => isWithin(until, one));
@@ -57,7 +57,7 @@ export const createFoldCache = (store: Pick<EventStore, 'readStream'>, bytesMax:
       from: isKnown ? 0 : folded.revision - 1,
       ...(limit === undefined ? {} : { limit: limit + (isKnown ? 0 : 1) }),
     })) {
-      if (isUnheard()) throw new UnheardError();
+      if (isClientGone()) throw new ClientGoneError();
       if (!isKnown) {
         if (identityOf(event) !== from?.event) break;
         isKnown = true;
@@ -84,10 +84,10 @@ export const createFoldCache = (store: Pick<EventStore, 'readStream'>, bytesMax:
   };
 
   return {
-    fold: (fold, stream, until, isUnheard = never) => {
+    fold: (fold, stream, until, isClientGone = never) => {
       const key = `${fold.name} ${stream}`;
       const question = (): Promise<FoldResult<typeof fold.initialState>> =>
-        read(fold, key, stream, until, isUnheard);
+        read(fold, key, stream, until, isClientGone);
       return cache.use(key) ? question() : oneAtATime(key, question);
     },
     interrupt: () => {

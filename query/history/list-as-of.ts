@@ -95,7 +95,7 @@ const pastsOf = (reads: ListAsOfReads, kinds: readonly AuditedKind[]): readonly 
 
 /** @param at ISO 8601, UTC, milliseconds */
 type Past = (
-  request: Pick<RequestContext, 'principal' | 'isUnheard'>,
+  request: Pick<RequestContext, 'principal' | 'isClientGone'>,
   asked: RequestParams,
   at: string,
 ) => Promise<Reply>;
@@ -131,7 +131,7 @@ const answeringAsOf = (list: Route, past: Past): Route => {
 const listAsOf = async (
   reads: ListAsOfReads,
   of: ListOfKind,
-  request: Pick<RequestContext, 'principal' | 'isUnheard'>,
+  request: Pick<RequestContext, 'principal' | 'isClientGone'>,
   asked: RequestParams,
   at: string,
 ): Promise<Reply> => {
@@ -181,7 +181,7 @@ const sharedListAsOf = async (
 const expectOwner = async (
   { historyFor }: ListAsOfReads,
   { owner }: ListOfKind,
-  request: Pick<RequestContext, 'principal' | 'isUnheard'>,
+  request: Pick<RequestContext, 'principal' | 'isClientGone'>,
   asked: RequestParams,
   at: string,
 ): Promise<void> => {

@@ -67,7 +67,7 @@ const historyReads = (parts: HistoryParts): HistoryReads => {
   const kept = createFoldCache(store, KEPT_BYTES_MAX);
   onFoldCache(kept);
   return {
-    historyFor: ({ isUnheard }) => createStreamHistory(store, kept, isUnheard),
+    historyFor: ({ isClientGone }) => createStreamHistory(store, kept, isClientGone),
     forEach: createSharedForEach(AT_ONCE),
     usersOf: (customerId, actors) => findKeyUsers(parts, customerId, actors),
   };

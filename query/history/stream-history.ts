@@ -6,7 +6,7 @@ import {
 } from '../../domain/history/change-resource.ts';
 import { toDomainEvent } from '../../shared/aggregate/recorded-domain-event.ts';
 import type { EventStore, RecordedEvent } from '../../shared/event-store/event-store.ts';
-import { UnheardError } from '../../shared/http/errors.ts';
+import { ClientGoneError } from '../../shared/http/errors.ts';
 import type { AuditedKind, FoundStream } from '../resources/audited-kind.ts';
 import type { FoldCache } from './fold-cache.ts';
 import type { Fold, FoldResult, Until } from './fold.ts';
@@ -30,7 +30,7 @@ export interface HistoryPage {
 
 export type ExplainedMembers = Explanation<EventFacts>;
 
-/** All methods throw UnheardError when the client is gone. */
+/** All methods throw ClientGoneError when the client is gone. */
 export interface StreamHistory {
   stateAt(kind: AuditedKind, stream: string, until: Until): Promise<FoldResult<unknown>>;
   explain(kind: AuditedKind, found: FoundStream, until: Until): Promise<FoldResult<ExplainedMembers>>;
@@ -60,19 +60,19 @@ const NEAR = 2 * STATE_EVERY;
 
 const never = (): boolean => false;
 
-/** @param isUnheard true when the client is gone; default: never */
+/** @param isClientGone true when the client is gone; default: never */
 export const createStreamHistory = (
   store: Pick<EventStore, 'readStream'>,
   kept: FoldCache,
-  isUnheard: () => boolean = never,
+  isClientGone: () => boolean = never,
 ): StreamHistory => {
   const stateAt: StreamHistory['stateAt'] = (kind, stream, until) =>
-    kept.fold(stateFold(kind), stream, until, isUnheard);
+    kept.fold(stateFold(kind), stream, until, isClientGone);
 
   async function* follow(kind: AuditedKind, stream: string, after: number, limit: number) {
     let { state } = await stateAt(kind, stream, { revision: after });
     for await (const event of store.readStream(stream, { from: after, limit })) {
-      if (isUnheard()) throw new UnheardError();
+      if (isClientGone()) throw new ClientGoneError();
       const before = state;
       state = kind.evolve(state, toDomainEvent(event, kind.events));
       yield { event, before, state };
@@ -82,7 +82,7 @@ export const createStreamHistory = (
   return {
     stateAt,
     explain: async (kind, { stream, part }, until) => {
-      const { state, ...place } = await kept.fold(explanationFold(kind, part), stream, until, isUnheard);
+      const { state, ...place } = await kept.fold(explanationFold(kind, part), stream, until, isClientGone);
       return { ...place, state: state.explanation };
     },
     page: async (kind, { stream, part }, after, take) => {

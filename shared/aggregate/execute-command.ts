@@ -104,7 +104,7 @@ const decideAndAppend = async <State, Command, Event extends StorableEvent, Refu
     const loaded = known ?? (await load());
     if (loaded.afterCommand !== undefined) {
       const { requestId, ...after } = loaded.afterCommand;
-      await ensureMarked(store, context, stream, after.position);
+      await ensurePositionRecorded(store, context, stream, after.position);
       // An append of this run may have succeeded although its answer was lost.
       const isEarlier = !hasTried || requestId !== context.requestId;
       context.onEvents?.(isEarlier ? 'earlier-run' : 'this-run');
@@ -113,7 +113,7 @@ const decideAndAppend = async <State, Command, Event extends StorableEvent, Refu
     const decision = decider.decide(command, loaded.state);
     if ('refused' in decision) return { outcome: 'refused', refusal: decision.refused };
     if (decision.events.length === 0) {
-      await ensureMarked(store, context, stream, loaded.position);
+      await ensurePositionRecorded(store, context, stream, loaded.position);
       const { state, revision } = loaded;
       return { outcome: 'done', state, ...(typeof revision === 'number' ? { revision } : {}) };
     }
@@ -169,13 +169,13 @@ const afterAppend = (
 };
 
 /** Another run may have crashed before it wrote the account's position, for which reads wait. */
-const ensureMarked = async (
+const ensurePositionRecorded = async (
   store: EventStore,
   { customerId }: CommandContext,
   stream: string,
   position: Position | undefined,
 ): Promise<void> => {
-  if (position !== undefined) await store.ensureMarked(customerId, position, stream);
+  if (position !== undefined) await store.ensurePositionRecorded(customerId, position, stream);
 };
 
 const emptyStream = <State>(state: State): LoadedStream<State> => ({

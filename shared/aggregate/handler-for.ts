@@ -128,7 +128,7 @@ const stateAfter = async <State, Event extends StorableEvent>(
   const { afterCommand } = await loadStream(store, fold, stream, { commandId, snapshots, hasRunBefore });
   if (afterCommand === undefined) return undefined;
   // That run may have crashed before it wrote the account's position, for which reads wait.
-  await store.ensureMarked(customerId, afterCommand.position, stream);
+  await store.ensurePositionRecorded(customerId, afterCommand.position, stream);
   onEvents('earlier-run');
   return afterCommand;
 };

@@ -15,11 +15,11 @@ const STATES_MAX = 16 * 1024 * 1024;
 const STATE_MAX = 64 * 1024;
 const EVENTS_MAX = 200;
 
-const keptOf = new WeakMap<EventStore, KnownStreams>();
+const knownOf = new WeakMap<EventStore, KnownStreams>();
 
 export const knownStreamsOf = (store: EventStore): KnownStreams => {
-  const known = keptOf.get(store) ?? createKnownStreams();
-  keptOf.set(store, known);
+  const known = knownOf.get(store) ?? createKnownStreams();
+  knownOf.set(store, known);
   return known;
 };
 

@@ -1,4 +1,4 @@
-interface Waiting<Key, Value> {
+interface PendingKey<Key, Value> {
   readonly key: Key;
   readonly resolve: (value: Value) => void;
   readonly reject: (error: unknown) => void;
@@ -19,13 +19,13 @@ export const coalesce = <Key, Value>(
   ask: (keys: readonly Key[]) => Promise<readonly Value[]>,
   { batchMax, inFlightMax, waitMsMax = 0 }: CoalesceOptions,
 ): ((key: Key) => Promise<Value>) => {
-  let queue: Waiting<Key, Value>[] = [];
+  let queue: PendingKey<Key, Value>[] = [];
   let inFlight = 0;
   let scheduled = false;
   let sentAt = 0;
   let isDelayed = false;
 
-  const run = async (batch: readonly Waiting<Key, Value>[]): Promise<void> => {
+  const run = async (batch: readonly PendingKey<Key, Value>[]): Promise<void> => {
     inFlight++;
     sentAt = performance.now();
     try {

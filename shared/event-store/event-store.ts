@@ -179,7 +179,7 @@ export interface EventStore {
    * The account's later reads wait for `position`. For answers without a new append: the earlier one may have
    * failed before it updated the account's position. @throws AppendOutcomeUnknownError
    */
-  ensureMarked(customerId: number, position: Position, stream: string): Promise<void>;
+  ensurePositionRecorded(customerId: number, position: Position, stream: string): Promise<void>;
 
   /** Rejects new appends and waits for pending ones (bounded). */
   close(): Promise<void>;

@@ -118,7 +118,7 @@ export const createMemoryEventStore = (clock: Clock = systemClock): EventStore =
     head: async () => printPosition(all.length),
     distance: (from, to) => parsePosition(to) - parsePosition(from),
     distanceUnit: 'events',
-    ensureMarked: async () => undefined,
+    ensurePositionRecorded: async () => undefined,
     close: async () => closing.abort(),
   };
 };

@@ -33,7 +33,7 @@ const LIMITS: TailLimits = { eventsMax: 4_000, bytesMax: 16 * 1024 * 1024, slowR
 interface Reader {
   position: Position;
   reportedCaughtUp: boolean;
-  isLetGo: boolean;
+  isDropped: boolean;
   readonly news: WakeUp;
 }
 
@@ -75,7 +75,7 @@ export const createSharedTail = (source: FollowedLog, limits: TailLimits = LIMIT
       const reader: Reader = {
         position: after,
         reportedCaughtUp: true,
-        isLetGo: false,
+        isDropped: false,
         news: createWakeUp(),
       };
       run.readers.add(reader);
@@ -105,7 +105,7 @@ const nextBatch = async (
   reader: Reader,
   { batchSize, categories, signal }: TailReaderOptions,
 ): Promise<EventBatch | undefined> => {
-  while (!signal.aborted && !reader.isLetGo) {
+  while (!signal.aborted && !reader.isDropped) {
     const batch = run.buffer.take(reader.position, batchSize, categories);
     if (batch.position !== reader.position || (batch.caughtUp && !reader.reportedCaughtUp)) {
       reader.position = batch.position;
@@ -127,7 +127,7 @@ const keepReading = async (source: FollowedLog, run: Run, slowReaderMs: number):
     wakeAll(run);
     buffer.trim(slowest(run));
     while (buffer.isOver && !ending.signal.aborted) {
-      if (!(await takenWithin(run, slowReaderMs))) letGo(run, buffer.excess());
+      if (!(await takenWithin(run, slowReaderMs))) dropReaders(run, buffer.excess());
       buffer.trim(slowest(run));
     }
   }
@@ -142,10 +142,10 @@ const slowest = ({ readers, buffer }: Run): Position => {
   return position;
 };
 
-const letGo = (run: Run, before: Position): void => {
+const dropReaders = (run: Run, before: Position): void => {
   for (const reader of run.readers) {
     if (comparePositions(reader.position, before) >= 0) continue;
-    reader.isLetGo = true;
+    reader.isDropped = true;
     leave(run, reader);
     reader.news.wake();
   }

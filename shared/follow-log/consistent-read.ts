@@ -39,7 +39,7 @@ const POLL_MS = [2, 5, 10, 20, 25] as const;
 const pollMs = (tries: number): number =>
   (POLL_MS[Math.min(tries, POLL_MS.length - 1)] as number) * (1 - Math.random() / 2);
 
-export type Waiting = Pick<ConsistentRead, 'projection' | 'progress' | 'waitMs'>;
+export type WaitOptions = Pick<ConsistentRead, 'projection' | 'progress' | 'waitMs'>;
 
 /** The row contains all writes of its account, on any node. @throws ReadModelBehindError */
 export const consistentRead = <Row extends QueryResultRow & FreshnessColumns>(
@@ -57,7 +57,7 @@ type FreshnessColumns = { readonly fresh: boolean } | Freshness;
 
 /** Waits only for writes before the first attempt: else reads of a busy account would time out. */
 export const readUntilFresh = async <Row extends FreshnessColumns>(
-  { projection, progress, waitMs = WAIT_MS }: Waiting,
+  { projection, progress, waitMs = WAIT_MS }: WaitOptions,
   ask: () => Promise<Row>,
 ): Promise<Row> => {
   const start = performance.now();

@@ -3,7 +3,7 @@ import { CommandAbandonedError, TooManyConflictsError } from '../aggregate/execu
 import { AppendOutcomeUnknownError, EventStoreUnavailableError } from '../event-store/event-store.ts';
 import { isPostgresUnavailable } from '../postgres/postgres-unavailable.ts';
 import { ObjectStoreUnavailableError } from '../storage/object-store.ts';
-import { ApiError, unavailable, UnheardError } from './errors.ts';
+import { ApiError, unavailable, ClientGoneError } from './errors.ts';
 
 export const isUnavailable = (error: unknown): boolean =>
   error instanceof EventStoreUnavailableError ||
@@ -11,7 +11,7 @@ export const isUnavailable = (error: unknown): boolean =>
   isPostgresUnavailable(error);
 
 /** A read stopped because its client was gone: nothing has failed. */
-export const isOfUnheard = ({ cause }: ApiError): boolean => cause instanceof UnheardError;
+export const isClientGoneError = ({ cause }: ApiError): boolean => cause instanceof ClientGoneError;
 
 /** An unknown error is a bug: 500, its message only goes to the log. */
 export const apiErrorOf = (error: unknown): ApiError => {
@@ -37,7 +37,7 @@ export const apiErrorOf = (error: unknown): ApiError => {
       error,
     );
   }
-  if (error instanceof UnheardError) {
+  if (error instanceof ClientGoneError) {
     return unavailable('The request was given up. Repeat it.', 1, error);
   }
   if (error instanceof UnknownEventVersionError) {

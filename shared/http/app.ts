@@ -8,7 +8,7 @@ import express, {
 } from 'express';
 import type { Histogram } from 'prom-client';
 import { logWhenDone } from './access-log.ts';
-import { apiErrorOf, isOfUnheard } from './api-error-of.ts';
+import { apiErrorOf, isClientGoneError } from './api-error-of.ts';
 import { errorEnvelope } from './envelope.ts';
 import { ApiError, KnownHolderError } from './errors.ts';
 import { beginExchange, exchangeOf } from './http-exchange.ts';
@@ -112,7 +112,7 @@ const answerError =
     const { requestId, pattern, handling, principal } = exchangeOf(response);
     const isBrokenPath = error instanceof URIError && pattern === undefined;
     const refusal = isBrokenPath ? await brokenPath(gate, request, response) : apiErrorOf(error);
-    if (refusal.status >= 500 && refusal.status !== 501 && !isOfUnheard(refusal)) {
+    if (refusal.status >= 500 && refusal.status !== 501 && !isClientGoneError(refusal)) {
       // An unavailable store is an operator's problem; any other error is a bug.
       if (refusal.status === 503)
         log.warn({ err: error, requestId, route: pattern }, 'a store is not available');

@@ -23,7 +23,7 @@ const noTunnel: Refusal = [405, 'METHOD_NOT_ALLOWED', 'Method not allowed: this 
 const LINGER_MS_MAX = 1_000;
 
 /** Node's internal reference to the response that is being written. */
-interface Answering {
+interface ResponseSocket {
   readonly _httpMessage?: { readonly headersSent: boolean } | null;
 }
 
@@ -36,7 +36,7 @@ interface BrokenRequestOptions {
 export const answerBrokenRequests = (server: Server, { log, headers, pace }: BrokenRequestOptions): void => {
   const keepsPace = createPaceCheck(pace);
   const headerText = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('');
-  const answer = (socket: Duplex & Answering, [status, code, message]: Refusal): void => {
+  const answer = (socket: Duplex & ResponseSocket, [status, code, message]: Refusal): void => {
     const requestId = randomUUID();
     const body = errorEnvelope({ code, message });
     socket.end(
@@ -48,7 +48,7 @@ export const answerBrokenRequests = (server: Server, { log, headers, pace }: Bro
     log.info({ requestId, route: 'broken', status }, 'request');
   };
 
-  const refuse = ({ code = '' }: { readonly code?: string }, socket: Duplex & Answering): void => {
+  const refuse = ({ code = '' }: { readonly code?: string }, socket: Duplex & ResponseSocket): void => {
     // Node reports again when a refused client continues to send.
     if (socket.writableEnded) return;
     if (!socket.writable || code === 'ECONNRESET') socket.destroy();
@@ -59,7 +59,7 @@ export const answerBrokenRequests = (server: Server, { log, headers, pace }: Bro
     } else answer(socket, refusals[code] ?? notHttp);
   };
 
-  server.on('clientError', (error: Error & { code?: string }, socket: Duplex & Answering) => {
+  server.on('clientError', (error: Error & { code?: string }, socket: Duplex & ResponseSocket) => {
     if (error.code === TIMEOUT && keepsPace(socket, () => refuse(error, socket))) return;
     refuse(error, socket);
   });

@@ -3,7 +3,7 @@ import { Server as NetServer } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { sleep } from '../async/backoff.ts';
 import type { Logger } from 'pino';
-import { isBehindLast, makeLast } from './last-answer.ts';
+import { isAfterLastAnswer, makeLast } from './last-answer.ts';
 
 const BACKLOG_QUIET_MS = 20;
 const BACKLOG_WAIT_MS_MAX = 250;
@@ -29,7 +29,7 @@ export const createDrain = (serve: Serve, log: Logger): Drain => {
   let held: Exchange[] | undefined;
   return {
     serve: (request, response) => {
-      if (isBehindLast(request)) return;
+      if (isAfterLastAnswer(request)) return;
       begun += 1;
       if (isEnding) makeLast(response);
       else trackUntilClosed(running, response);

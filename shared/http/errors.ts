@@ -142,8 +142,8 @@ export class KnownHolderError extends ApiError {
 }
 
 /** A read stopped because its client is gone. Not a failure. */
-export class UnheardError extends Error {
-  override readonly name = 'UnheardError';
+export class ClientGoneError extends Error {
+  override readonly name = 'ClientGoneError';
 
   constructor() {
     super('the client no longer waits for the answer');

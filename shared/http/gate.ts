@@ -37,7 +37,7 @@ interface LastCredential {
   readonly actor: string;
 }
 
-const tell = (response: ServerResponse, standing: Standing): void => {
+const applyStanding = (response: ServerResponse, standing: Standing): void => {
   setRateLimitHeaders(response, standing);
   if (isOver(standing)) throw rateLimited(standing);
 };
@@ -47,7 +47,7 @@ export const createGate = (options: GateOptions): Gate => {
   const verifiedLast = new WeakMap<Socket, LastCredential>();
 
   const count = async (response: ServerResponse, name: LimitName, subject: string): Promise<void> =>
-    tell(response, await limiter.count(name, subject));
+    applyStanding(response, await limiter.count(name, subject));
 
   // Counts during the lookup if the same credential verified before on this connection: a caller without the
   // secret cannot cause counts for it.
@@ -85,7 +85,10 @@ export const createGate = (options: GateOptions): Gate => {
       const refusal = asked instanceof Promise ? await asked : asked;
       if (refusal !== undefined) throw keysRefused(refusal);
       rememberVerified(request, kind, actor);
-      tell(response, await (ahead?.actor === actor ? ahead.standing : limiter.count('credential', actor)));
+      applyStanding(
+        response,
+        await (ahead?.actor === actor ? ahead.standing : limiter.count('credential', actor)),
+      );
       return principal;
     }
     verifiedLast.delete(request.socket);

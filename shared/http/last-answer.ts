@@ -9,4 +9,4 @@ export const makeLast = (response: ServerResponse): void => {
 };
 
 /** Must not run (RFC 9112, 9.6): the request may be part of an ambiguous body. */
-export const isBehindLast = (request: IncomingMessage): boolean => closing.has(request.socket);
+export const isAfterLastAnswer = (request: IncomingMessage): boolean => closing.has(request.socket);

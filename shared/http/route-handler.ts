@@ -7,7 +7,7 @@ import { fingerprintOf } from '../idempotency/request-fingerprint.ts';
 import type { ExecuteOnce, KeyedCommand } from './execute-once.ts';
 import type { StoredAnswer } from '../idempotency/claim.ts';
 import type { Logger } from 'pino';
-import { apiErrorOf, isOfUnheard } from './api-error-of.ts';
+import { apiErrorOf, isClientGoneError } from './api-error-of.ts';
 import { readJsonBytes } from './body.ts';
 import { createDeadline } from './deadline.ts';
 import { successEnvelope } from './envelope.ts';
@@ -80,11 +80,11 @@ export const routeHandler = (route: Route, services: RouteServices): RequestHand
     exchange.pattern = route.path;
     exchange.handling = { route, params };
     const deadline = createDeadline((error) => {
-      if (error instanceof ApiError && isOfUnheard(error)) return;
+      if (error instanceof ApiError && isClientGoneError(error)) return;
       services.log.warn({ err: error, requestId, route: route.path }, 'failed after it was answered 503');
     });
     const isAbandoned = (): boolean => deadline.isOver;
-    const isUnheard = (): boolean => deadline.isOver || response.destroyed;
+    const isClientGone = (): boolean => deadline.isOver || response.destroyed;
     try {
       const admitted = services.gate.admit(route, request, response);
       const principal = admitted instanceof Promise ? await deadline.wait(admitted) : admitted;
@@ -98,7 +98,7 @@ export const routeHandler = (route: Route, services: RouteServices): RequestHand
         contentType,
         bytes,
         headers: own,
-      } = await deadline.wait(answer(route, input, { requestId, isAbandoned, isUnheard }, services));
+      } = await deadline.wait(answer(route, input, { requestId, isAbandoned, isClientGone }, services));
       if (isWrite) failpoint('before-reply');
       services.onAnswer?.(route, status, body, response.getHeaders());
       const headers = replayed === true ? { ...own, 'Idempotent-Replayed': 'true' } : own;
@@ -219,7 +219,7 @@ const headersOf = (request: IncomingMessage, names: readonly string[]): Readonly
 const answer = async (
   route: Route,
   input: Input,
-  exchange: Pick<RequestContext, 'requestId' | 'isAbandoned' | 'isUnheard'>,
+  exchange: Pick<RequestContext, 'requestId' | 'isAbandoned' | 'isClientGone'>,
   { executeOnce, keyedDigest }: RouteServices,
 ): Promise<Answer> => {
   const { principal, idempotencyKey, params, query, headers, body, bodyBytes, received } = input;
@@ -232,7 +232,7 @@ const answer = async (
       const request: RequestContext = {
         requestId: exchange.requestId,
         isAbandoned: exchange.isAbandoned,
-        isUnheard: exchange.isUnheard,
+        isClientGone: exchange.isClientGone,
         commandId: command.commandId,
         reserved: command.reserved,
         hasRunBefore: command.hasRunBefore,

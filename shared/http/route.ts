@@ -115,8 +115,8 @@ export interface RequestContext {
   readonly onEvents: (run: 'this-run' | 'earlier-run') => void;
   /** The request was answered before its handler finished: the handler must start nothing new. */
   readonly isAbandoned: () => boolean;
-  /** The answer can no longer be sent: a read may stop (`UnheardError`). */
-  readonly isUnheard: () => boolean;
+  /** The answer can no longer be sent: a read may stop (`ClientGoneError`). */
+  readonly isClientGone: () => boolean;
 }
 
 export type Reply =

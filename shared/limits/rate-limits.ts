@@ -55,7 +55,7 @@ const LOG_EVERY_MS = 60_000;
 
 export const createRateLimits = (options: RateLimitsOptions): RateLimits => {
   const { limits, nodes, redisUrl, log, registry } = options;
-  if (redisUrl === undefined && nodes === 1) return countedAlone(limits);
+  if (redisUrl === undefined && nodes === 1) return createLocalRateLimits(limits);
   const store = redisUrl === undefined ? inPostgres(options) : inRedis(redisUrl, options);
   const report = reportFallback(log, registry);
   const windowsOf = (keyPrefix: string, { requests, windowSeconds: duration }: Limit) => {
@@ -109,7 +109,7 @@ const applied = (
 };
 
 /** Counts in memory: a statement per request would cost as much as the request. */
-export const countedAlone = (limits: Limits): RateLimits => ({
+export const createLocalRateLimits = (limits: Limits): RateLimits => ({
   ...applied(
     limits,
     (keyPrefix, { requests: points, windowSeconds: duration }) =>

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { comparePositions, START } from '../event-store/event-store.ts';
 import {
-  beginning,
+  chainStart,
   isInChain,
   isSignedBefore,
   lastCheckpoint,
@@ -47,7 +47,7 @@ export class SealRefusedError extends Error {
   }
 }
 
-export interface SealHow {
+export interface SealRequest {
   readonly newChain?: boolean;
   /** Sign an end that is unsigned, or signed with an unknown key. */
   readonly adopt?: boolean;
@@ -61,9 +61,9 @@ export interface TrustedEnd {
 }
 
 /** The next signature vouches for everything before it. @throws SealRefusedError */
-export const trustedEnd = async (options: SealOptions, how: SealHow): Promise<TrustedEnd> => {
+export const trustedEnd = async (options: SealOptions, request: SealRequest): Promise<TrustedEnd> => {
   const { pool, log, keys } = options;
-  const { known } = how;
+  const { known } = request;
   if (await isNameTaken(pool, keys)) {
     const name = keys.current?.keyId ?? '';
     throw new SealRefusedError(
@@ -82,9 +82,9 @@ export const trustedEnd = async (options: SealOptions, how: SealHow): Promise<Tr
         `chain ${known.chain}, is missing: checkpoints were removed or replaced`,
     );
   }
-  if (how.newChain === true) {
+  if (request.newChain === true) {
     const identity = { chain: (last?.chain ?? 0) + 1, format: log.format };
-    return { end: beginning(identity, last), adopted: false };
+    return { end: chainStart(identity, last), adopted: false };
   }
   if (last === undefined) {
     if (wasSigned) {
@@ -94,10 +94,10 @@ export const trustedEnd = async (options: SealOptions, how: SealHow): Promise<Tr
           'start a new chain with `exchange log seal --new-chain`',
       );
     }
-    return { end: beginning({ chain: 1, format: log.format }), adopted: false };
+    return { end: chainStart({ chain: 1, format: log.format }), adopted: false };
   }
   assertSameStore(options, last);
-  const adopted = await assertTrusted(options, last, how.adopt === true);
+  const adopted = await assertTrusted(options, last, request.adopt === true);
   const head = await log.head();
   if (comparePositions(last.last, head) > 0) {
     throw new SealRefusedError(

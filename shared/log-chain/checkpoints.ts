@@ -39,7 +39,7 @@ export const signedText = (checkpoint: Omit<Checkpoint, 'signature'>): string =>
   ].join('\n');
 };
 
-export const beginning = (identity: ChainIdentity, previous?: ChainEnd): ChainEnd => ({
+export const chainStart = (identity: ChainIdentity, previous?: ChainEnd): ChainEnd => ({
   ...identity,
   number: 0,
   last: START,

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { comparePositions, START, type Position } from '../event-store/event-store.ts';
 import {
-  beginning,
+  chainStart,
   checkpointBefore,
   lastCheckpoint,
   sealedUpTo,
@@ -66,7 +66,7 @@ export const resolveRange = async (
   if (anchor !== undefined) return { start: anchor, anchor, isPredecessorGone: false, to, newest };
   const previous = chain === 1 ? undefined : await readWithRetries(() => lastCheckpoint(pool, chain - 1));
   return {
-    start: beginning({ chain, format }, previous),
+    start: chainStart({ chain, format }, previous),
     anchor,
     isPredecessorGone: chain > 1 && previous === undefined,
     to,

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LogGapError, type Position } from '../event-store/event-store.ts';
-import { SealRefusedError, trustedEnd, type SealHow, type SealOptions } from './chain-end.ts';
+import { SealRefusedError, trustedEnd, type SealRequest, type SealOptions } from './chain-end.ts';
 import { LEAF_BYTES, nextHash } from './chain.ts';
 import { insertCheckpoint, sealedAtOf, signedText, type ChainEnd, type Checkpoint } from './checkpoints.ts';
 import { pagesOf, type EventBytes, type LogBytes } from './log-bytes.ts';
@@ -14,10 +14,10 @@ const YIELD_EVERY = 250;
 /** The first writer of a checkpoint number succeeds, other processes stop. @throws SealRefusedError */
 export async function* sealLog(
   options: SealOptions,
-  how: SealHow = {},
+  request: SealRequest = {},
 ): AsyncGenerator<Checkpoint, ChainEnd, void> {
   const { pool, keys, signal } = options;
-  let { end, adopted } = await trustedEnd(options, how);
+  let { end, adopted } = await trustedEnd(options, request);
   let left: readonly EventBytes[] = [];
   let isKeyKept = false;
   const add = async (events: readonly EventBytes[]): Promise<Checkpoint | undefined> => {

@@ -150,7 +150,7 @@ const readAccount = (
     return { sets };
   });
 
-interface KeptText {
+interface StoredSeeds {
   readonly whole?: string;
   readonly path?: string;
   readonly seeds?: readonly (string | null)[];
@@ -171,7 +171,7 @@ const readSet = async (
   const tree = new Map<string, Node>();
   let whole: Buffer | undefined;
   for (const row of rows) {
-    const kept = JSON.parse(unseal(keys, purposeOf(customerId, row.id), row)) as KeptText;
+    const kept = JSON.parse(unseal(keys, purposeOf(customerId, row.id), row)) as StoredSeeds;
     if (kept.whole !== undefined) whole = Buffer.from(kept.whole, 'base64');
     if (kept.path === undefined || kept.seeds === undefined) continue;
     tree.set(
@@ -192,7 +192,7 @@ const keepNodes = async (
 ): Promise<void> => {
   const secrets = createSecretStore(client, ring);
   for (const [path, seeds] of nodes) {
-    const kept: KeptText = { path, seeds: seeds.map((seed) => seed?.toString('base64') ?? null) };
+    const kept: StoredSeeds = { path, seeds: seeds.map((seed) => seed?.toString('base64') ?? null) };
     await secrets.put(customerId, derivedId(id, `node ${path}`), JSON.stringify(kept), {
       kind: OWNER_KIND,
       id,
@@ -205,7 +205,7 @@ const createKeys = (pool: Pool, ring: () => Promise<KeyRing>, customerId: number
   inTransaction(pool, async (client) => {
     const id = randomUUID();
     await client.query('insert into personal_keys (customer_id, id) values ($1, $2)', [customerId, id]);
-    const whole: KeptText = { whole: randomBytes(SEED_BYTES).toString('base64') };
+    const whole: StoredSeeds = { whole: randomBytes(SEED_BYTES).toString('base64') };
     const secrets = createSecretStore(client, ring);
     await secrets.put(customerId, derivedId(id, 'whole'), JSON.stringify(whole), { kind: OWNER_KIND, id });
     await keepNodes(client, ring, customerId, id, new Map([['', nodeOf(randomBytes(SEED_BYTES * 16))]]));

@@ -120,7 +120,8 @@ export const createSealedStore = (store: EventStore, keys: PersonalKeys, parts: 
     head: () => store.head(),
     distance: (from, to) => store.distance(from, to),
     distanceUnit: store.distanceUnit,
-    ensureMarked: (customerId, position, stream) => store.ensureMarked(customerId, position, stream),
+    ensurePositionRecorded: (customerId, position, stream) =>
+      store.ensurePositionRecorded(customerId, position, stream),
     close: () => store.close(),
   };
 };

@@ -3,7 +3,7 @@ import type { JsonObject } from '../event-store/event-store.ts';
 import type { Logger } from 'pino';
 import type { JobBackend } from './job-backend.ts';
 import type { JobMetrics } from './job-metrics.ts';
-import { isJobId, type HandleJob, type Job, type JobQueue, type Processing } from './job-queue.ts';
+import { isJobId, type HandleJob, type Job, type JobQueue, type JobProcessor } from './job-queue.ts';
 import { timeout } from '../async/timeout.ts';
 
 export interface JobQueueOptions {
@@ -83,7 +83,7 @@ const process = async (
   { name, backend, log, metrics }: JobQueueOptions,
   handle: HandleJob,
   concurrency: number,
-): Promise<Processing> => {
+): Promise<JobProcessor> => {
   const worker: AnyWorker = new Worker(
     name,
     (job: BullJob<JsonObject, void>, _token?: string, signal?: AbortSignal) => run(handle, job, signal),

@@ -19,7 +19,7 @@ export interface JobRun extends Job {
 /** After an error the queue runs the job again: `ATTEMPTS_MAX` runs at most, with an exponential back-off. */
 export type HandleJob = (run: JobRun) => Promise<void>;
 
-export interface Processing {
+export interface JobProcessor {
   /** Waits for running jobs; after `graceMs` another worker runs them again. */
   stop(graceMs: number): Promise<void>;
 }
@@ -32,7 +32,7 @@ export interface JobQueue {
   hasLiveJob(id: string): Promise<boolean>;
   /** Does not count jobs that wait for their next attempt. */
   waiting(): Promise<number>;
-  process(handle: HandleJob, concurrency: number): Promise<Processing>;
+  process(handle: HandleJob, concurrency: number): Promise<JobProcessor>;
   close(): Promise<void>;
 }
 

@@ -4,7 +4,7 @@ import type { PartStatus } from '../async/readiness.ts';
 import type { Logger } from 'pino';
 import type { JobBackend } from './job-backend.ts';
 import { createJobMetrics, type JobMetrics } from './job-metrics.ts';
-import type { HandleJob, JobQueue, Processing } from './job-queue.ts';
+import type { HandleJob, JobQueue, JobProcessor } from './job-queue.ts';
 
 export interface JobStore {
   readonly databaseUrl: string;
@@ -37,7 +37,7 @@ export interface RunningJobs {
 interface OpenJobs {
   readonly backend: JobBackend;
   readonly queues: Map<string, JobQueue>;
-  readonly processing: Processing[];
+  readonly processing: JobProcessor[];
 }
 
 const REOPEN = { baseMs: 500, capMs: 5_000 };

@@ -3,7 +3,11 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { jsonEvent, type EventStoreDBClient } from '@eventstore/db-client';
 import { StreamsClient } from '@eventstore/db-client/generated/streams_grpc_pb.js';
 import { failureOf } from '../../shared/event-store/eventstoredb/failure.ts';
-import { createNodeClient, hangUp, internalsOf } from '../../shared/event-store/eventstoredb/node-client.ts';
+import {
+  createNodeClient,
+  closeClient,
+  internalsOf,
+} from '../../shared/event-store/eventstoredb/node-client.ts';
 import {
   startEventStoreService,
   type EventStoreService,
@@ -19,7 +23,7 @@ beforeEach(async () => {
   client = createNodeClient(service.url, { address: '127.0.0.1', port: service.port }, 0);
 });
 afterEach(async () => {
-  await hangUp(client);
+  await closeClient(client);
   await service.close();
 });
 

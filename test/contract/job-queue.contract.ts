@@ -5,7 +5,7 @@ import { Registry } from 'prom-client';
 import { openBullmqQueue } from '../../shared/queue/bullmq-queue.ts';
 import type { JobBackend } from '../../shared/queue/job-backend.ts';
 import { createJobMetrics } from '../../shared/queue/job-metrics.ts';
-import type { HandleJob, JobQueue, JobRun, Processing } from '../../shared/queue/job-queue.ts';
+import type { HandleJob, JobQueue, JobRun, JobProcessor } from '../../shared/queue/job-queue.ts';
 import { until } from '../support/toy-projection.ts';
 
 export interface OpenedBackend {
@@ -21,7 +21,7 @@ export const jobQueueContract = (open: () => Promise<OpenedBackend>): void => {
   const registry = new Registry();
   const metrics = createJobMetrics(registry, async () => ({}));
   const queues: JobQueue[] = [];
-  const running: Processing[] = [];
+  const running: JobProcessor[] = [];
   beforeAll(async () => {
     opened = await open();
   });
@@ -37,7 +37,7 @@ export const jobQueueContract = (open: () => Promise<OpenedBackend>): void => {
     return queue;
   };
   const newQueue = (): Promise<JobQueue> => openQueue(`q-${randomBytes(6).toString('hex')}`);
-  const work = async (queue: JobQueue, handle: HandleJob, concurrency = 4): Promise<Processing> => {
+  const work = async (queue: JobQueue, handle: HandleJob, concurrency = 4): Promise<JobProcessor> => {
     const processing = await queue.process(handle, concurrency);
     running.push(processing);
     return processing;

@@ -12,7 +12,7 @@ import {
   type Position,
 } from '../../shared/event-store/event-store.ts';
 import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
-import type { SealHow } from '../../shared/log-chain/chain-end.ts';
+import type { SealRequest } from '../../shared/log-chain/chain-end.ts';
 import { lastCheckpoint } from '../../shared/log-chain/checkpoints.ts';
 import { portLogBytes, postgresLogBytes, type LogBytes } from '../../shared/log-chain/log-bytes.ts';
 import { logKeysOf, type LogKeys } from '../../shared/log-chain/log-keys.ts';
@@ -80,7 +80,7 @@ const count = async (): Promise<number> =>
   (await statement<{ n: number }>('select count(*)::int as n from events'))[0]?.n ?? 0;
 
 /** @returns the last checkpoint */
-const seal = async (keys: LogKeys = oneKey, of: LogBytes = log, how: SealHow = {}) => {
+const seal = async (keys: LogKeys = oneKey, of: LogBytes = log, how: SealRequest = {}) => {
   let last;
   for await (const checkpoint of sealLog({ pool, log: of, keys, clock: systemClock }, how)) last = checkpoint;
   return last;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { sleep } from '../../shared/async/backoff.ts';
-import { UnheardError } from '../../shared/http/errors.ts';
+import { ClientGoneError } from '../../shared/http/errors.ts';
 import { route } from '../../shared/http/route.ts';
 import { envelopeOf, toyClient } from '../support/toy-client.ts';
 import { startToyService, type ToyService } from '../support/toy-service.ts';
@@ -26,9 +26,9 @@ const lasting = route({
   operationId: 'getLasting',
   handle: async ({ request }) => {
     reading += 1;
-    while (!request.isUnheard()) await sleep(2);
+    while (!request.isClientGone()) await sleep(2);
     stopped += 1;
-    throw new UnheardError();
+    throw new ClientGoneError();
   },
 });
 const present = route({

@@ -13,7 +13,7 @@ import type { JsonObject, Position, RecordedEvent } from '../../shared/event-sto
 import { resourceIdOf } from '../../shared/aggregate/ids.ts';
 import { createLog } from '../../app/log.ts';
 import { createPool, inTransaction } from '../../shared/postgres/pool.ts';
-import { askFor } from '../../shared/work-list/ask-for.ts';
+import { requestWork } from '../../shared/work-list/request-work.ts';
 import {
   AGAIN_MS_MIN,
   createWorkList,
@@ -78,7 +78,7 @@ const later = (seconds: number) =>
 const offer = (countMax: number, from = list) => from.offer(KIND, { countMax, perAccountMax: LEASES });
 const ask = (...revisions: readonly [key: string, revision: number | string][]) =>
   inTransaction(pool, (client) =>
-    askFor(
+    requestWork(
       client,
       KIND,
       revisions.map(([key, revision]) => ({ customerId: 1, key, revision, data: { revision } })),

@@ -15,6 +15,6 @@ export const commandRequest = (
   reserved: {},
   hasRunBefore: async () => hasRunBefore,
   onEvents: () => undefined,
-  isUnheard: () => false,
+  isClientGone: () => false,
   isAbandoned: () => false,
 });

@@ -2,7 +2,7 @@ import type { Authenticate } from '../../shared/http/authenticate.ts';
 import { createClientAddress, type TrustedProxies } from '../../shared/http/client-address.ts';
 import { createGate, type Gate } from '../../shared/http/gate.ts';
 import type { Limits } from '../../shared/limits/limits.ts';
-import { countedAlone } from '../../shared/limits/rate-limits.ts';
+import { createLocalRateLimits } from '../../shared/limits/rate-limits.ts';
 import { generous } from './generous-limits.ts';
 
 export interface MemoryGateOptions {
@@ -17,6 +17,6 @@ export const createMemoryGate = (
 ): Gate =>
   createGate({
     authenticate,
-    ...countedAlone(limits),
+    ...createLocalRateLimits(limits),
     clientAddress: createClientAddress(trustedProxies),
   });

@@ -61,7 +61,7 @@ describe('a cause of trouble', () => {
     const trouble = createTroubleLog(pino({}, { write }), 'It', () => now);
     for (const [ms, cause] of told) {
       now = ms;
-      trouble.tell(cause);
+      trouble.report(cause);
       expect(trouble.current).toBe(cause);
     }
     return lines;

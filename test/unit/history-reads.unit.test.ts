@@ -10,7 +10,7 @@ import { createSharedForEach } from '../../shared/async/limit.ts';
 import { PAGE_BYTES_MAX } from '../../query/history/page-bytes.ts';
 import { createStreamHistory, type HistoryPage } from '../../query/history/stream-history.ts';
 import type { Position, ReadStreamOptions, RecordedEvent } from '../../shared/event-store/event-store.ts';
-import { UnheardError } from '../../shared/http/errors.ts';
+import { ClientGoneError } from '../../shared/http/errors.ts';
 
 /** What reads of the past cost at most, when they end, and which log they are of. */
 
@@ -154,9 +154,9 @@ describe('states cached from one log', () => {
     );
     const kept = createFoldCache(store, 1_000_000);
     const leaving = createStreamHistory(store, kept, () => read > 50);
-    await expect(leaving.stateAt(kind, stream, { revision: 'last' })).rejects.toThrow(UnheardError);
+    await expect(leaving.stateAt(kind, stream, { revision: 'last' })).rejects.toThrow(ClientGoneError);
     expect(read).toBe(51);
-    await expect(leaving.page(kind, { stream }, 0, 10)).rejects.toThrow(UnheardError);
+    await expect(leaving.page(kind, { stream }, 0, 10)).rejects.toThrow(ClientGoneError);
     read = 0;
     const staying = createStreamHistory(store, kept);
     expect((await staying.stateAt(kind, stream, { revision: 'last' })).revision).toBe(100);
@@ -232,9 +232,9 @@ describe('lanes', () => {
     const failing = forEach([1, 2, 3, 4, 5, 6], async (item) => {
       begun.push(item);
       await Promise.resolve();
-      throw new UnheardError();
+      throw new ClientGoneError();
     });
-    await expect(failing).rejects.toThrow(UnheardError);
+    await expect(failing).rejects.toThrow(ClientGoneError);
     expect(begun).toEqual([1, 2]);
     await forEach([7], async (item) => void begun.push(item));
     expect(begun).toEqual([1, 2, 7]);

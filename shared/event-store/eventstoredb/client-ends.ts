@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { EventStoreDBClient } from '@eventstore/db-client';
-import { hangUp } from './node-client.ts';
+import { closeClient } from './node-client.ts';
 
 /** Calls of a discarded client end immediately, its connection shortly after. */
 export interface ClientEnds {
@@ -25,7 +25,7 @@ export const createClientEnds = (): ClientEnds => {
     signalOf: (client) => endOf(client).signal,
     giveUp: (client) => {
       endOf(client).abort();
-      const gone = hangUp(client).finally(() => leaving.delete(gone));
+      const gone = closeClient(client).finally(() => leaving.delete(gone));
       leaving.add(gone);
     },
     closed: async () => {

@@ -9,7 +9,7 @@ import { attemptOf } from './stored-event.ts';
 /** Called after every successful append, also a repeat, and before its caller receives the answer. */
 export type OnAppended = (customerId: number, position: Position, stream: string) => Promise<void>;
 
-export interface InLog {
+export interface AcceptedAppend {
   readonly request: AppendRequest;
   readonly attempt: string;
   readonly revision: number;
@@ -22,7 +22,7 @@ export interface InLog {
 export const confirmAppend = async (
   reader: Pick<LogReader, 'readStored'>,
   onAppended: OnAppended,
-  { request, attempt, revision, position, mayBeRepeat, endMs }: InLog,
+  { request, attempt, revision, position, mayBeRepeat, endMs }: AcceptedAppend,
 ): Promise<AppendResult> => {
   const { customerId, stream } = request;
   const confirm = async (): Promise<AppendResult> => {

@@ -18,7 +18,7 @@ export interface Connection {
   /** When it aborts, the client reports its cancelled calls as a normal end: a read may be incomplete. */
   givenUp(client: EventStoreDBClient): AbortSignal;
   /** True if the connection itself logs this failure, once for all calls. */
-  tells(error: unknown): boolean;
+  logsFailure(error: unknown): boolean;
   readonly trouble: string | undefined;
   readonly rebuilds: number;
   close(): Promise<void>;
@@ -78,7 +78,7 @@ export const createConnection = (
       }
     },
     givenUp: (client) => search.givenUp(client),
-    tells: (error) => {
+    logsFailure: (error) => {
       const cause = error instanceof EventStoreUnavailableError ? error.cause : error;
       return search.trouble !== undefined || cause instanceof NoLeaderError || cause instanceof GivenUpError;
     },

@@ -56,7 +56,7 @@ export const createEventStoreDbEventStore = (options: EventStoreDbOptions): Even
   const warn = warnOfFailedReads(log);
   const followed: FollowedLog = {
     onReadFailed: (error, failures) => {
-      if (!connection.tells(error)) warn(error, failures);
+      if (!connection.logsFailure(error)) warn(error, failures);
     },
     readPage: async ({ after, limit, categories }) => ofCategories(await readPage(after, limit), categories),
     follow: (after, signal) => followEventStoreDb(source, after, signal),
@@ -94,7 +94,7 @@ export const createEventStoreDbEventStore = (options: EventStoreDbOptions): Even
       return bytes < 0 && comparePositions(from, logEnd.known.end) <= 0 ? 0 : bytes;
     },
     distanceUnit: 'bytes',
-    ensureMarked: recordPosition,
+    ensurePositionRecorded: recordPosition,
     close: async () => {
       closing.abort();
       while (appender.pending > 0) await new Promise((resolve) => setTimeout(resolve, 5));

@@ -54,10 +54,10 @@ export async function* followEventStoreDb(
         givenUp: source.connection.givenUp(client),
       });
       while (!signal.aborted) {
-        const come = await whatComes(tap, { position, reportedAll }, logEnd, signal);
-        if (come === 'nothing') await lookAtEnd();
+        const arrived = await nextArrivals(tap, { position, reportedAll }, logEnd, signal);
+        if (arrived === 'nothing') await lookAtEnd();
         else {
-          const piece = takePiece(tap, position, come === 'all');
+          const piece = takePiece(tap, position, arrived === 'all');
           ({ position, caughtUp: reportedAll } = piece);
           failures = 0;
           logEnd.reaches(position);
@@ -70,7 +70,7 @@ export async function* followEventStoreDb(
       if (client !== undefined) source.connection.report(client, error);
       assertKnown(position, error);
       source.onLost();
-      if (!source.connection.tells(error)) {
+      if (!source.connection.logsFailure(error)) {
         source.log.warn(
           { failure: describeFailure(error), failures, position },
           'subscription to EventStoreDB lost, subscribing again',
@@ -87,7 +87,7 @@ export async function* followEventStoreDb(
  * `all`: reaches the log's end as known when the first event arrived; the client's "caught up" comes too
  * early. @throws the error that ended the subscription
  */
-const whatComes = async (
+const nextArrivals = async (
   tap: LogTap,
   { position, reportedAll }: { readonly position: Position; readonly reportedAll: boolean },
   logEnd: LogEndReader,

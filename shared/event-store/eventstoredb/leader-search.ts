@@ -47,12 +47,12 @@ export const createLeaderSearch = (
     for (let round = 1; !closing.signal.aborted; round += 1) {
       const { leader, failures } = await findLeader(current);
       if (closing.signal.aborted) break;
-      if (leader === undefined) troubles.tell(causeOfNodes(failures));
+      if (leader === undefined) troubles.report(causeOfNodes(failures));
       // A call may have reported a lost connection while this round waited for other nodes.
       else if (!ends.signalOf(leader).aborted) {
         become(leader);
         clients.keepOnly(leader);
-        return troubles.tell(undefined);
+        return troubles.report(undefined);
       }
       await sleep(PAUSE.baseMs + backoffMs(round, PAUSE), closing.signal);
     }

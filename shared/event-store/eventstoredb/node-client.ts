@@ -92,7 +92,7 @@ export const membersOf = (client: EventStoreDBClient, withinMs: number): Promise
 };
 
 /** Bounded, because `dispose` may never settle. */
-export const hangUp = async (client: EventStoreDBClient): Promise<void> => {
+export const closeClient = async (client: EventStoreDBClient): Promise<void> => {
   const goodbye = Promise.all([
     client.dispose(),
     internalsOf(client)

@@ -9,7 +9,7 @@ import {
 import type { Connection } from './connection.ts';
 import { describeFailure, failureOf, type Failure } from './failure.ts';
 
-export interface Sending {
+export interface AppendCall {
   readonly stream: string;
   readonly expected: number | 'no-stream';
   readonly events: readonly EventData[];
@@ -25,7 +25,7 @@ const GRACE_MS = 50;
  * At an exact revision the server recognises the ids, in any order of arrival. @throws as
  * `EventStore.append`, and AppendTooLargeError
  */
-export const sendAppend = async (connection: Connection, sending: Sending): Promise<Accepted> => {
+export const sendAppend = async (connection: Connection, sending: AppendCall): Promise<Accepted> => {
   let mayBeWritten = false;
   let last: unknown;
   for (let tries = 1; sending.endMs - performance.now() >= TRY_MS_MIN; tries += 1) {
@@ -48,7 +48,7 @@ interface TryFailure {
   readonly error: unknown;
 }
 
-const trySend = async (connection: Connection, sending: Sending): Promise<TryOutcome> => {
+const trySend = async (connection: Connection, sending: AppendCall): Promise<TryOutcome> => {
   try {
     const client = await connection.leader(sending.endMs - performance.now());
     const deadlineMs = Math.max(1, sending.endMs - performance.now());
@@ -63,7 +63,7 @@ const trySend = async (connection: Connection, sending: Sending): Promise<TryOut
 
 export const callAppend = (
   client: EventStoreDBClient,
-  { stream, expected, events }: Omit<Sending, 'endMs'>,
+  { stream, expected, events }: Omit<AppendCall, 'endMs'>,
   deadline: number,
 ): Promise<Accepted> =>
   client.appendToStream(stream, [...events], {
@@ -73,7 +73,7 @@ export const callAppend = (
   });
 
 /** A rejection is final only if no earlier try can still succeed. */
-const finalError = ({ failure, error }: TryFailure, sending: Sending, mayBeWritten: boolean): Error => {
+const finalError = ({ failure, error }: TryFailure, sending: AppendCall, mayBeWritten: boolean): Error => {
   const { stream, expected } = sending;
   if (failure.kind === 'conflict') {
     const { actual } = failure;

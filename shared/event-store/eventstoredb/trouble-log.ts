@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 export interface TroubleLog {
   readonly current: string | undefined;
   /** @param cause undefined when the problem is solved */
-  tell(cause: string | undefined): void;
+  report(cause: string | undefined): void;
 }
 
 const REPEAT_MS = 60_000;
@@ -16,7 +16,7 @@ export const createTroubleLog = (
 ): TroubleLog => {
   let current: string | undefined;
   let begunMs = 0;
-  let isTold = false;
+  let isLogged = false;
   const loggedMs = new Map<string, number>();
   const isDue = (cause: string, now: number): boolean => {
     for (const [other, ms] of loggedMs) if (now - ms >= REPEAT_MS) loggedMs.delete(other);
@@ -28,17 +28,17 @@ export const createTroubleLog = (
     get current() {
       return current;
     },
-    tell: (cause) => {
+    report: (cause) => {
       const now = nowMs();
       if (current === undefined) begunMs = now;
       current = cause;
       const fields = { lastedMs: Math.round(now - begunMs) };
       if (cause === undefined) {
-        if (isTold) log.info(fields, `${subject} can be used again`);
-        isTold = false;
+        if (isLogged) log.info(fields, `${subject} can be used again`);
+        isLogged = false;
       } else if (isDue(cause, now)) {
         log.warn(fields, `${subject} cannot be used: ${cause}`);
-        isTold = true;
+        isLogged = true;
       }
     },
   };

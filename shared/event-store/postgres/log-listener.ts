@@ -28,7 +28,7 @@ export const createLogListener = (
   let client: Client | undefined;
   let keeping: Promise<void> | undefined;
   let latest = 0;
-  let told = 0;
+  let announced = 0;
   let announcing: Promise<void> | undefined;
 
   const keepListening = async (): Promise<void> => {
@@ -50,9 +50,9 @@ export const createLogListener = (
   };
 
   const announceLatest = async (): Promise<void> => {
-    while (told < latest) {
-      told = latest;
-      const values = [String(told)];
+    while (announced < latest) {
+      announced = latest;
+      const values = [String(announced)];
       await client?.query({ name: 'announce', text: `select pg_notify('${CHANNEL}', $1)`, values });
       await sleep(announceEveryMs, closing.signal);
     }

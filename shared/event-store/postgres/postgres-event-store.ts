@@ -88,7 +88,7 @@ export const createPostgresEventStore = (options: PostgresEventStoreOptions): Po
     distance: (from, to) => parsePosition(to) - parsePosition(from),
     distanceUnit: 'events',
     // The append itself updates the account's position in the same transaction.
-    ensureMarked: async () => undefined,
+    ensurePositionRecorded: async () => undefined,
     close: async () => {
       closing.abort();
       await pump.close();

@@ -7,7 +7,7 @@ import {
 import {
   assertLeads,
   createNodeClient,
-  hangUp,
+  closeClient,
 } from '../../../shared/event-store/eventstoredb/node-client.ts';
 import {
   nodeCommand,
@@ -95,7 +95,7 @@ const untilOneLeads = async (nodes: readonly EventStoreNode[]): Promise<EventSto
         () => true,
         () => false,
       );
-      void hangUp(client);
+      void closeClient(client);
       if (isLeading || found.signal.aborted) return node;
       await sleep(LOOK_MS);
     }

@@ -28,7 +28,7 @@ import {
   type RecordedEvent,
 } from '../../../shared/event-store/event-store.ts';
 import { derivedId } from '../../../shared/aggregate/ids.ts';
-import { revisionText } from '../../../shared/work-list/ask-for.ts';
+import { revisionText } from '../../../shared/work-list/request-work.ts';
 import { workJobId } from '../../../shared/work-list/run-work.ts';
 import type { WorkEntry, WorkResult } from '../../../shared/work-list/work-list.ts';
 import type { Random } from '../kit/random.ts';
@@ -272,7 +272,7 @@ export const runSchedule = async (
       readStream: async function* (stream: string) {
         yield* streams.get(stream) ?? [];
       },
-      ensureMarked: async () => undefined,
+      ensurePositionRecorded: async () => undefined,
     }) as Partial<EventStore> as EventStore;
 
   const start = (

@@ -2,7 +2,7 @@ import type { ClientBase } from 'pg';
 import { int8Array, textArray, uuidArray } from '../postgres/binary-array.ts';
 import type { JsonObject } from '../event-store/event-store.ts';
 
-export interface Ask {
+export interface WorkRequest {
   readonly customerId: number;
   readonly key: string;
   /** Numbers are compared as numbers, positions of the log as texts. */
@@ -17,13 +17,13 @@ export const revisionText = (revision: number | string): string =>
   typeof revision === 'number' ? String(revision).padStart(16, '0') : revision;
 
 /** In the order of the primary key, so that two writers never wait for each other. */
-const inOrder = (asks: readonly Ask[]): readonly Ask[] =>
-  [...asks].sort((a, b) => a.customerId - b.customerId || (a.key < b.key ? -1 : 1));
+const inOrder = (requests: readonly WorkRequest[]): readonly WorkRequest[] =>
+  [...requests].sort((a, b) => a.customerId - b.customerId || (a.key < b.key ? -1 : 1));
 
-const placesOf = (asks: readonly Ask[]): readonly Buffer[] => [
-  int8Array(asks.map(({ customerId }) => customerId)),
-  uuidArray(asks.map(({ key }) => key)),
-  textArray(asks.map(({ revision }) => revisionText(revision))),
+const placesOf = (requests: readonly WorkRequest[]): readonly Buffer[] => [
+  int8Array(requests.map(({ customerId }) => customerId)),
+  uuidArray(requests.map(({ key }) => key)),
+  textArray(requests.map(({ revision }) => revisionText(revision))),
 ];
 
 /** A new revision waits for the lease to end. While it is held back, the entry keeps its last error. */
@@ -31,14 +31,14 @@ const RESET_COLUMNS = `attempts = 0, lost = 0, last_error = case when w.not_befo
   failed_at = case when w.not_before > now() then w.failed_at end`;
 
 /** Only a newer revision changes an entry. @param keepsData the entry's members of `data` take precedence */
-export const askFor = async (
+export const requestWork = async (
   client: ClientBase,
   kind: string,
-  asks: readonly Ask[],
+  requests: readonly WorkRequest[],
   { keepsData = false } = {},
 ): Promise<void> => {
-  if (asks.length === 0) return;
-  const sorted = inOrder(asks);
+  if (requests.length === 0) return;
+  const sorted = inOrder(requests);
   await client.query({
     name: 'work-ask',
     text: `insert into work_list as w (kind, customer_id, key, revision, due_at, data)
@@ -59,25 +59,33 @@ export const askFor = async (
   });
 };
 
-export const askAgain = async (client: ClientBase, kind: string, asks: readonly Ask[]): Promise<void> => {
-  if (asks.length === 0) return;
+export const requestWorkAgain = async (
+  client: ClientBase,
+  kind: string,
+  requests: readonly WorkRequest[],
+): Promise<void> => {
+  if (requests.length === 0) return;
   await client.query({
     name: 'work-ask-again',
     text: `update work_list w
            set revision = n.revision, asked_at = clock_timestamp(), due_at = greatest(now(), w.not_before), ${RESET_COLUMNS}
            from unnest($2::bigint[], $3::uuid[], $4::text[]) as n(customer_id, key, revision)
            where w.kind = $1 and w.customer_id = n.customer_id and w.key = n.key and w.revision < n.revision`,
-    values: [kind, ...placesOf(inOrder(asks))],
+    values: [kind, ...placesOf(inOrder(requests))],
   });
 };
 
-export const takeOff = async (client: ClientBase, kind: string, asks: readonly Ask[]): Promise<void> => {
-  if (asks.length === 0) return;
+export const removeWork = async (
+  client: ClientBase,
+  kind: string,
+  requests: readonly WorkRequest[],
+): Promise<void> => {
+  if (requests.length === 0) return;
   await client.query({
     name: 'work-take-off',
     text: `delete from work_list w
            using unnest($2::bigint[], $3::uuid[], $4::text[]) as n(customer_id, key, revision)
            where w.kind = $1 and w.customer_id = n.customer_id and w.key = n.key and w.revision < n.revision`,
-    values: [kind, ...placesOf(inOrder(asks))],
+    values: [kind, ...placesOf(inOrder(requests))],
   });
 };
