@@ -3,7 +3,7 @@ import type { Express } from 'express';
 
 /**
  * Express replaces the prototype of each message, and V8 loses its optimizations: these have it from the
- * start (https://github.com/expressjs/express/issues/5998; test/bench/results/notes.md).
+ * start (https://github.com/expressjs/express/issues/5998; docs/design/records/0010-express-messages.md).
  */
 export const messagesOf = (app: Express): Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'> => {
   class AppRequest extends IncomingMessage {}

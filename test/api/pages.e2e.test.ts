@@ -48,10 +48,7 @@ const run = async (
   const script = scriptOf(steps)
     .replaceAll('http://127.0.0.1:3000', service.baseUrl)
     .replaceAll('http://127.0.0.1:4300', new URL(agent.url).origin)
-    .replaceAll(
-      /npx exchange|npm run -s exchange --/g,
-      `"${process.execPath}" --no-warnings "${shippedProgram('exchange.js')}"`,
-    );
+    .replaceAll(/npx exchange/g, `"${process.execPath}" --no-warnings "${shippedProgram('exchange.js')}"`);
   expect(script).not.toMatch(/npm |npx |127\.0\.0\.1:(?:3000|4300)\b/);
   await writeFile(join(folder, 'curl'), CURL);
   await chmod(join(folder, 'curl'), 0o755);

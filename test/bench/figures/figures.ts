@@ -28,7 +28,7 @@ export interface ScenarioFigures {
   readonly lines: readonly Line[];
   /** Only for a run with `--profile`. */
   readonly profile?: ProfileFigures;
-  /** Only for a run with `--plans`. */
+  /** Only in the file of a run with `--plans`: they are printed, not published. */
   readonly plans?: PlanFigures;
 }
 
@@ -40,9 +40,9 @@ export interface Figures {
 }
 
 /**
- * Merges the figures of several runs. Each scenario takes the lines of its last run, and its last profile and plans.
- * The order is that of the first runs. Profiling and plans cost time, so the lines of such a run count only if no other
- * run has the scenario. Runs without remaining figures are omitted.
+ * Merges the figures of several runs. Each scenario takes the lines of its last run, its last profile and no plans. The
+ * order is that of the first runs. Profiling and plans cost time, so the lines of such a run count only if no other run
+ * has the scenario. Runs without remaining figures are omitted.
  */
 export const mergeFigures = (all: readonly Figures[]): Figures => {
   const merged = new Map<string, ScenarioFigures>();
@@ -50,8 +50,8 @@ export const mergeFigures = (all: readonly Figures[]): Figures => {
     const known = merged.get(taken.scenario);
     merged.set(taken.scenario, known === undefined ? taken : later(known, taken));
   }
-  const scenarios = [...merged.values()];
-  const used = new Set(scenarios.flatMap(({ run, profile, plans }) => [run, profile?.run, plans?.run]));
+  const scenarios = [...merged.values()].map(({ plans: _plans, ...published }) => published);
+  const used = new Set(scenarios.flatMap(({ run, profile }) => [run, profile?.run]));
   const runs = all.flatMap((figures) => Object.entries(figures.runs)).filter(([run]) => used.has(run));
   return { runs: Object.fromEntries(runs), scenarios };
 };
@@ -61,6 +61,6 @@ const isObserved = ({ run, profile, plans }: ScenarioFigures): boolean =>
 
 const later = (known: ScenarioFigures, taken: ScenarioFigures): ScenarioFigures => {
   const lines = isObserved(taken) && !isObserved(known) ? known : taken;
-  const [profile, plans] = [taken.profile ?? known.profile, taken.plans ?? known.plans];
-  return { ...lines, ...(profile !== undefined && { profile }), ...(plans !== undefined && { plans }) };
+  const profile = taken.profile ?? known.profile;
+  return { ...lines, ...(profile !== undefined && { profile }) };
 };

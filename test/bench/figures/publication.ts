@@ -6,7 +6,6 @@ import {
   absoluteFigures,
   captionOf,
   latestFigures,
-  latestPlans,
   latestProfiles,
   mainLinesSection,
   missedGoals,
@@ -14,7 +13,7 @@ import {
   withSection,
 } from './sections.ts';
 
-export const documentPaths = ['docs/performance.md', 'test/bench/results/plans.md'] as const;
+export const documentPaths = ['docs/performance.md'] as const;
 const PERFORMANCE = 'docs/performance.md';
 const RESULTS = 'test/bench/results';
 /** The source of all published pages. */
@@ -80,11 +79,6 @@ export const publicationOf = (figures: Figures, documents: Documents): Readonly<
   'docs/performance-throughput.svg': throughputChart(figures),
   'docs/performance-growth.svg': growthChart(figures),
   [`${RESULTS}/latest.md`]: latest(figures),
-  [`${RESULTS}/plans.md`]: withSection(
-    documents[`${RESULTS}/plans.md`],
-    'latest plans',
-    latestPlans(figures),
-  ),
   [`${RESULTS}/goals.svg`]: chartOf(
     'Buyer Exchange: what was reached of each goal',
     mainLinesOf(figures),

@@ -12,7 +12,6 @@ import {
 } from '../measure.ts';
 import type { Figures, RunFigures, ScenarioFigures } from './figures.ts';
 import { mainLinesMissing, mainLinesOf } from './main-lines.ts';
-import { databaseText } from './plans.ts';
 import type { ProfileFigures } from './profile.ts';
 
 const loadText = (load: number): string => load.toFixed(1);
@@ -28,7 +27,7 @@ const machinesOf = (runs: readonly RunFigures[]): readonly string[] => [
   ...new Set(runs.map(({ machine }) => machineText(machine))),
 ];
 
-/** The runs that measured the lines, profiles or plans. */
+/** The runs that measured the lines or profiles. */
 const runsOf = (
   { runs, scenarios }: Figures,
   runOf: (taken: ScenarioFigures) => string | undefined = ({ run }) => run,
@@ -173,10 +172,7 @@ export const latestProfiles = (figures: Figures): string => {
 /** The profile of a missed line has at most this many parts. */
 const MISSED_PARTS_MAX = 6;
 
-const plansLink = ({ scenario, plans }: ScenarioFigures): string =>
-  plans === undefined ? '' : `[plans](plans.md#${scenario})`;
-
-/** Each missed goal with the profile and plans of its scenario, for `latest.md`. */
+/** Each missed goal with the profile of its scenario, for `latest.md`. */
 export const missedGoals = ({ scenarios }: Figures): string => {
   const rows = scenarios.flatMap((taken) =>
     taken.lines
@@ -188,28 +184,11 @@ export const missedGoals = ({ scenarios }: Figures): string => {
         taken.profile === undefined
           ? `none so far: \`npm run bench -- --only ${taken.scenario} --profile profiles\``
           : profileText(taken.profile, MISSED_PARTS_MAX),
-        plansLink(taken),
       ]),
   );
   return rows.length === 0
     ? 'None.'
-    : alignedTable([['scenario', 'what', 'of goal', "the service's processor time", 'statements'], ...rows]);
-};
-
-/** The statements that Postgres executed in each scenario, for `plans.md`. */
-export const latestPlans = (figures: Figures): string => {
-  const parts = figures.scenarios.flatMap(({ scenario, plans }) =>
-    plans === undefined
-      ? []
-      : [
-          `## ${scenario}`,
-          `Run of ${plans.run.slice(0, 16).replace('T', ' ')}.`,
-          ...plans.databases.map(databaseText),
-        ],
-  );
-  return parts.length === 0
-    ? 'No plans were taken.'
-    : [takenWith(runsOf(figures, ({ plans }) => plans?.run)).join('\n'), ...parts].join('\n\n');
+    : alignedTable([['scenario', 'what', 'of goal', "the service's processor time"], ...rows]);
 };
 
 const markers = (name: string): readonly [begin: string, end: string] => [
