@@ -11,7 +11,7 @@ import { createMemoryEventStore } from '../../shared/event-store/memory-event-st
 import { makeEventStoreDbOnService, type EventStoreDbOnService } from './make-eventstoredb-store.ts';
 import { newStream, readIds, sampleEvent, sampleEvents, toArray } from './sample-events.ts';
 
-/** More than the store takes at once: size limits, learnt from refusals, and work that spans several appends. */
+/** Size limits that the store reports by refusing an append, and work that spans several appends. */
 
 let made: EventStoreDbOnService;
 beforeEach(async () => {
@@ -23,8 +23,8 @@ const KIB = 1024;
 const large = (bytes: number): NewEvent => sampleEvent({ data: { text: 'x'.repeat(bytes) } });
 const ids = (events: readonly NewEvent[]): string[] => events.map(({ id }) => id);
 
-describe('one append that is too large', () => {
-  it('is refused whole, definitely, with the limit', async () => {
+describe('an append above the size limit', () => {
+  it('is refused as a whole, and the error contains the limit', async () => {
     const { store } = made;
     const stream = newStream();
     const events = Array.from({ length: 3 }, () => large(400 * KIB));
@@ -35,14 +35,14 @@ describe('one append that is too large', () => {
     expect(await store.append(stream, events.slice(0, 2), 'no-stream')).toMatchObject({ revision: 1 });
   });
 
-  it('because of one event that no server takes: never sent', async () => {
+  it('is not sent when one of its events exceeds the limit of every server', async () => {
     const { store, service } = made;
     const event = large(16 * KIB * KIB - 9_000);
     await expect(store.append(newStream(), [event], 'no-stream')).rejects.toBeInstanceOf(AppendTooLargeError);
     expect(service.calls.append).toBe(0);
   });
 
-  it('because of a limit of events that the client has no name for', async () => {
+  it('is refused as too large when the server names its own limit for one event', async () => {
     const { store, service } = made;
     const details = 'Maximum Append Event Size Exceeded';
     service.faults.inject({ fault: 'status', code: status.INVALID_ARGUMENT, details, kinds: ['append'] });
@@ -53,7 +53,7 @@ describe('one append that is too large', () => {
 });
 
 describe('an append in chunks', () => {
-  it('is one append where it fits', async () => {
+  it('is one append when it fits', async () => {
     const { store, service } = made;
     const events = sampleEvents(900);
     const stream = newStream();
@@ -64,7 +64,7 @@ describe('an append in chunks', () => {
     expect(service.calls.append).toBe(1);
   });
 
-  it('takes as many appends as it needs, in order, behind what was there', async () => {
+  it('takes as many appends as it needs, in order, after the existing events', async () => {
     const { store } = made;
     const stream = newStream();
     const first = sampleEvents(2);
@@ -79,7 +79,7 @@ describe('an append in chunks', () => {
     expect(await readIds(store, stream)).toHaveLength(2_506);
   });
 
-  it('learns the limit of a server that takes less, once', async () => {
+  it('learns a lower limit of the server once', async () => {
     const { store, service } = made;
     service.faults.refuseAbove(100 * KIB);
     const events = Array.from({ length: 20 }, () => large(30 * KIB));
@@ -99,26 +99,23 @@ describe('an append in chunks', () => {
     );
   });
 
-  it.each([1, 3, 5])(
-    'goes on where an earlier run ended after %i, however large its appends were',
-    async (done) => {
-      const { store } = made;
-      const stream = newStream();
-      const events = sampleEvents(8);
-      const halved: Pick<EventStore, 'append' | 'readStream'> = {
-        append: (name, some, expected) => store.append(name, some.slice(0, done), expected),
-        readStream: (...args) => store.readStream(...args),
-      };
-      await halved.append(stream, events, 'no-stream');
-      expect(await appendInChunks(store, stream, events, 'no-stream')).toMatchObject({
-        revision: 7,
-        repeated: false,
-      });
-      expect(await readIds(store, stream)).toEqual(ids(events));
-    },
-  );
+  it.each([1, 3, 5])('continues after the first %i events of an earlier run', async (done) => {
+    const { store } = made;
+    const stream = newStream();
+    const events = sampleEvents(8);
+    const halved: Pick<EventStore, 'append' | 'readStream'> = {
+      append: (name, some, expected) => store.append(name, some.slice(0, done), expected),
+      readStream: (...args) => store.readStream(...args),
+    };
+    await halved.append(stream, events, 'no-stream');
+    expect(await appendInChunks(store, stream, events, 'no-stream')).toMatchObject({
+      revision: 7,
+      repeated: false,
+    });
+    expect(await readIds(store, stream)).toEqual(ids(events));
+  });
 
-  it("is a conflict where somebody else's events are", async () => {
+  it('is refused with a conflict where the stream holds other events', async () => {
     const { store } = made;
     const stream = newStream();
     await store.append(stream, sampleEvents(1), 'no-stream');
@@ -128,7 +125,7 @@ describe('an append in chunks', () => {
     expect(await readIds(store, stream)).toHaveLength(1);
   });
 
-  it('works the same on a store without such a limit', async () => {
+  it('works the same on a store without a size limit', async () => {
     const store = createMemoryEventStore();
     const events = sampleEvents(2_200);
     expect(await appendInChunks(store, 'sample-1', events, 'no-stream')).toMatchObject({ revision: 2_199 });

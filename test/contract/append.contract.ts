@@ -45,16 +45,16 @@ export const appendContract = (name: string, makeStore: MakeStore): void => {
       });
     });
 
-    it('accepts any for a stream that does not exist', async () => {
+    it('accepts "any" for a stream that does not exist', async () => {
       expect(await store().append(newStream(), sampleEvents(1), 'any')).toMatchObject({ revision: 0 });
     });
 
-    it('answers with the position of the last event, which is then the head', async () => {
+    it('returns the position of the last event, which is then the head', async () => {
       const { position } = await store().append(newStream(), sampleEvents(3), 'no-stream');
       expect(await store().head()).toBe(position);
     });
 
-    it('refuses every other revision with the actual one, and writes nothing', async () => {
+    it('refuses any other expected revision with the actual one, and writes nothing', async () => {
       const stream = newStream();
       expect(await conflictOf(store(), stream, sampleEvents(1), 0)).toBe('no-stream');
       const events = sampleEvents(3);
@@ -82,7 +82,7 @@ export const appendContract = (name: string, makeStore: MakeStore): void => {
       }
     });
 
-    it('loses no append to any, however many come at once', async () => {
+    it('loses none of 60 concurrent appends with "any"', async () => {
       const stream = newStream();
       const appends = Array.from({ length: 60 }, () => store().append(stream, sampleEvents(2), 'any'));
       const revisions = (await Promise.all(appends)).map(({ revision }) => revision);
@@ -96,14 +96,14 @@ export const appendContract = (name: string, makeStore: MakeStore): void => {
       expect(await readIds(store(), stream)).toEqual(ids(events));
     });
 
-    it('takes 1 to 1,000 events', async () => {
+    it('accepts 1 to 1,000 events', async () => {
       const stream = newStream();
       await expect(store().append(stream, [], 'any')).rejects.toBeInstanceOf(RangeError);
       await expect(store().append(stream, sampleEvents(1_001), 'any')).rejects.toBeInstanceOf(RangeError);
       expect(await store().append(stream, sampleEvents(1_000), 'no-stream')).toMatchObject({ revision: 999 });
     });
 
-    it('refuses what cannot be stored before it can hurt anyone else', async () => {
+    it('refuses an event that cannot be stored without failing concurrent appends', async () => {
       const bystanders = Array.from({ length: 20 }, () =>
         store().append(newStream(), sampleEvents(1), 'no-stream'),
       );
@@ -130,14 +130,14 @@ export const appendContract = (name: string, makeStore: MakeStore): void => {
     });
   });
 
-  describe(`${name}: an append that is repeated`, () => {
+  describe(`${name}: a repeated append`, () => {
     const store = useStore(makeStore);
 
     it.each<[string, ExpectedRevision, number]>([
       ['no-stream', 'no-stream', 0],
       ['an exact revision', 1, 2],
       ['any', 'any', 2],
-    ])('answers as the first time and writes nothing (%s)', async (_, expected, before) => {
+    ])('returns the first result and writes nothing (%s)', async (_, expected, before) => {
       const stream = newStream();
       if (before > 0) await store().append(stream, sampleEvents(before), 'no-stream');
       const events = sampleEvents(3);
@@ -152,7 +152,7 @@ export const appendContract = (name: string, makeStore: MakeStore): void => {
       expect(await readIds(store(), stream)).toHaveLength(before + 5);
     });
 
-    it('is recognised when both are under way at once', async () => {
+    it('is recognised while the first one is still running', async () => {
       const stream = newStream();
       const events = sampleEvents(2);
       const answers = await Promise.all([1, 2, 3].map(() => store().append(stream, events, 'no-stream')));
@@ -193,14 +193,14 @@ export const appendContract = (name: string, makeStore: MakeStore): void => {
       },
     );
 
-    it('is another append when it names the revision that the first one led to', async () => {
+    it('is a new append when it names the revision that the first one led to', async () => {
       const stream = newStream();
       const events = sampleEvents(1);
       await store().append(stream, events, 'no-stream');
       expect(await store().append(stream, events, 0)).toMatchObject({ revision: 1, repeated: false });
     });
 
-    it('is recognised for any within the last 1,000 events', async () => {
+    it('with "any" is recognised within the last 1,000 events', async () => {
       const stream = newStream();
       const events = sampleEvents(1);
       const first = await store().append(stream, events, 'any');
@@ -211,7 +211,7 @@ export const appendContract = (name: string, makeStore: MakeStore): void => {
       expect(await store().append(stream, events, 'no-stream')).toEqual({ ...first, repeated: true });
     });
 
-    it('is of the last one for any when the same events were appended more than once', async () => {
+    it('with "any" returns the last append when the same events were appended more than once', async () => {
       const stream = newStream();
       const [a, b, c] = sampleEvents(3) as [NewEvent, NewEvent, NewEvent];
       await store().append(stream, [a], 'any');
@@ -225,7 +225,7 @@ export const appendContract = (name: string, makeStore: MakeStore): void => {
       expect(await readIds(store(), stream)).toEqual(ids([a, b, c, b, c, b]));
     });
 
-    it('is another append for any behind 1,000 events that came by other ways', async () => {
+    it('with "any" is a new append after 1,000 events of other appends', async () => {
       const stream = newStream();
       const [a, b] = sampleEvents(2) as [NewEvent, NewEvent];
       await store().append(stream, [a], 'any');
@@ -242,7 +242,7 @@ export const appendContract = (name: string, makeStore: MakeStore): void => {
   });
 
   describe(`${name}: close`, () => {
-    it('answers the appends under way and refuses later ones', async () => {
+    it('completes running appends and refuses later ones', async () => {
       const made = await makeStore();
       const { store } = made;
       const underWay = Array.from({ length: 30 }, () =>

@@ -4,7 +4,7 @@ import type { MakeStore } from './make-store.ts';
 import { readContract } from './read.contract.ts';
 import { subscribeContract } from './subscribe.contract.ts';
 
-/** What `event-store.ts` promises, sentence by sentence. Every adapter runs it. */
+/** Tests every promise of the port `event-store.ts`. Every adapter runs them. */
 export const eventStoreContract = (name: string, makeStore: MakeStore): void => {
   appendContract(name, makeStore);
   readContract(name, makeStore);

@@ -7,7 +7,7 @@ import {
 } from './make-eventstoredb-store.ts';
 import { newStream, sampleEvents } from './sample-events.ts';
 
-/** When an append is read back, and what it answers where it is not; over real gRPC to the in-memory service. */
+/** When an append is read back, and its result when it is not, over real gRPC to the in-memory service. */
 
 let made: EventStoreDbOnService;
 let store: EventStore;
@@ -27,7 +27,7 @@ const readBacks = async (work: () => Promise<unknown>): Promise<number> => {
 };
 
 describe('an append to EventStoreDB', () => {
-  it('is one call when its caller says that no other call can have sent it, and two when it does not', async () => {
+  it('is one call when its caller knows that it is the first try, and two calls otherwise', async () => {
     const stream = newStream();
     const append =
       (expected: 'no-stream' | number, more = {}) =>
@@ -40,7 +40,7 @@ describe('an append to EventStoreDB', () => {
     expect(await readBacks(append(3, sentOnce))).toBe(0);
   });
 
-  it('is not read back when its own first try was written and its answer lost', async () => {
+  it('is not read back when only the answer to its own first try was lost', async () => {
     made.service.faults.inject({ fault: 'timeout-after-commit', kinds: ['append'] });
     const appends = made.service.calls.append;
     const count = await readBacks(async () =>
@@ -52,13 +52,13 @@ describe('an append to EventStoreDB', () => {
     expect([count, made.service.calls.append - appends]).toEqual([0, 2]);
   });
 
-  it('is seen to be a repeat of an older one, whatever its caller believes', async () => {
+  it('is recognised as a repeat even when its caller says that it is not one', async () => {
     const [stream, events] = [newStream(), sampleEvents(2)];
     const first = await store.append(stream, events, 'no-stream', sentOnce);
     expect(await store.append(stream, events, 'no-stream', sentOnce)).toEqual({ ...first, repeated: true });
   });
 
-  it('asks its caller when it is in the log: a claim may have been taken over until then', async () => {
+  it('asks its caller after it was written: another process may take the claim over until then', async () => {
     const [stream, events] = [newStream(), sampleEvents(2)];
     const other = openEventStoreDbStore(made.service.url);
     let isTakenOver = false;
@@ -72,7 +72,7 @@ describe('an append to EventStoreDB', () => {
     await other.store.close();
   });
 
-  it('is read back when the question cannot be answered', async () => {
+  it('is read back when its caller cannot answer', async () => {
     const mayBeRepeat = async (): Promise<boolean> => {
       throw new Error('the claims cannot be read');
     };

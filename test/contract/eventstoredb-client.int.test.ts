@@ -14,7 +14,7 @@ import {
 } from '../support/eventstoredb/event-store-service.ts';
 import { newStream } from './sample-events.ts';
 
-/** The members of the client's inside that the adapter replaces or calls: they are no part of its public type. */
+/** Members of the client that the adapter replaces or calls, although its public type does not declare them. */
 
 let service: EventStoreService;
 let client: EventStoreDBClient;
@@ -32,15 +32,15 @@ const append = () =>
     expectedRevision: 'no_stream',
   });
 
-describe('the client that is installed', () => {
-  it('is the version whose inside is known', () => {
+describe('the installed client', () => {
+  it('is the version that the adapter was written for', () => {
     const { version } = createRequire(import.meta.url)('@eventstore/db-client/package.json') as {
       version: string;
     };
     expect(version).toBe('6.2.1');
   });
 
-  it('has the members that are replaced, on each client, where its own code calls them', async () => {
+  it('has the members that are replaced, and its own code calls them on each client', async () => {
     for (const member of [
       'supports',
       'handleError',
@@ -69,7 +69,7 @@ describe('the client that is installed', () => {
     expect(called).toEqual(['supports', 'execute', 'handleError']);
   });
 
-  it('starts an append in the same step in which its channel was looked at', async () => {
+  it('starts an append in the same microtask that checks its channel', async () => {
     const { execute } = internalsOf(client);
     let isStarted = false;
     const stub = await internalsOf(client).getGRPCClient(StreamsClient, 'appendToStream');
@@ -82,7 +82,7 @@ describe('the client that is installed', () => {
       execute: (...[Stub, name, action]: Parameters<typeof execute>) =>
         execute(Stub, name, (one) => {
           const acting = action(one);
-          // An append that began a step later could meet a channel that was closed in between.
+          // If the append began a microtask later, its channel could be closed before it starts.
           expect(isStarted).toBe(true);
           return acting;
         }),

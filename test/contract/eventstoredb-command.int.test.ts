@@ -10,7 +10,7 @@ import { startEventStoreNodes, type EventStoreNodes } from '../support/eventstor
 import { openEventStoreDbStore } from './make-eventstoredb-store.ts';
 import { newStream, readIds, sampleEvents } from './sample-events.ts';
 
-/** What `EVENTSTORE_COMMAND` may say, with the in-memory service as the program that it starts. */
+/** The command lines that `EVENTSTORE_COMMAND` accepts. The in-memory service is the program that they start. */
 
 const MAIN = `exec "${process.execPath}" "${testProgram('support/eventstoredb/main.js')}"`;
 
@@ -35,8 +35,8 @@ const untilAppended = async (to: EventStoreDbEventStore, stream: string): Promis
   throw new Error('No append was accepted.');
 };
 
-describe('a node that a command line starts', () => {
-  it('has its ports, its folder and the addresses of the others put in', async () => {
+describe('a node started by a command line', () => {
+  it('receives its ports, its data folder and the addresses of the other nodes', async () => {
     const path = join(tmpdir(), `exchange-command-${randomUUID()}`);
     const line = `echo "{port} {replicationPort} {folder} {seeds}" >> ${path}; ${MAIN} --port {port}`;
     await start(line, 2);
@@ -51,7 +51,7 @@ describe('a node that a command line starts', () => {
     expect(new Set(found.map(([, , folder]) => folder)).size).toBe(2);
   });
 
-  it('is killed, and has its events when it is started again', async () => {
+  it('has its events when it is started again after a kill', async () => {
     const opened = await start(`${MAIN} --port {port} --folder {folder}`);
     const stream = newStream();
     const events = sampleEvents(3);
@@ -64,7 +64,7 @@ describe('a node that a command line starts', () => {
     expect(await readIds(opened, stream)).toEqual(events.map(({ id }) => id));
   });
 
-  it('is frozen, and goes on when it is thawed', async () => {
+  it('continues after it was frozen', async () => {
     const opened = await start(`${MAIN} --port {port} --folder {folder}`);
     await untilAppended(opened, newStream());
     const [node] = nodes?.nodes ?? [];
@@ -74,7 +74,7 @@ describe('a node that a command line starts', () => {
     await untilAppended(opened, newStream());
   });
 
-  it('is one of three: its leader is killed, another is frozen, and every append that was accepted is there', async () => {
+  it('belongs to a cluster of three that keeps every accepted append when its leader is killed and another node is frozen', async () => {
     const line = `${MAIN} --port {port} --replication-port {replicationPort} --folder {folder} --seeds={seeds}`;
     const opened = await start(line, 3);
     const [stream, appended]: [string, string[]] = [newStream(), []];
@@ -103,7 +103,7 @@ describe('a node that a command line starts', () => {
     expect(there.filter((id) => appended.includes(id))).toEqual(appended);
   }, 180_000);
 
-  it('that ends by itself is an error, and not waited for', async () => {
+  it('is reported as an error immediately when its program ends', async () => {
     await expect(startEventStoreNodes('exit 3')).rejects.toThrow('has ended by itself');
   });
 });

@@ -12,7 +12,7 @@ import {
 } from '../support/eventstoredb/event-store-service.ts';
 import { newStream, sampleEvents } from './sample-events.ts';
 
-/** The one client of a process that is replaced while calls are on their way to it. */
+/** A process has one client. It is replaced while calls use it. */
 
 let service: EventStoreService;
 let connection: Connection;
@@ -29,7 +29,7 @@ const connect = (): Connection => createConnection(service.url, pino({ level: 's
 
 const unreachable = Object.assign(new Error('No connection established'), { code: status.UNAVAILABLE });
 
-const giveUp = async (of: Connection): Promise<void> => {
+const replaceClient = async (of: Connection): Promise<void> => {
   const old = await of.leader(5_000);
   of.report(old, unreachable);
   expect(of.givenUp(old).aborted).toBe(true);
@@ -46,19 +46,19 @@ const send = (on: Connection) => {
   });
 };
 
-describe('a client that is given up', () => {
-  it('while an append is under way: the append goes out again on the next client, and is there once', async () => {
+describe('a client that is replaced', () => {
+  it('during an append: the append is sent again on the next client and stored once', async () => {
     await send(connection);
     service.faults.inject({ fault: 'mute-after-commit', kinds: ['append'] });
     const appending = send(connection);
     while (service.calls.append < 2) await new Promise((resolve) => setTimeout(resolve, 5));
-    await giveUp(connection);
+    await replaceClient(connection);
     expect(await appending).toMatchObject({ success: true, nextExpectedRevision: 0n });
     expect([service.calls.append, service.log.records.length]).toEqual([3, 2]);
   });
 
-  it('at any step of handing an append to it: the append ends there, or goes out on the next one', async () => {
-    // Steps as the language counts them: the client takes about ten to put an append on its channel.
+  it('at any microtask of sending an append: the append completes on one of the two clients', async () => {
+    // The client takes about ten microtasks to send an append on its channel.
     for (let steps = 0; steps < 24; steps += 1) {
       const own = connect();
       await send(own);
@@ -72,13 +72,13 @@ describe('a client that is given up', () => {
     expect(service.log.records.filter(({ stream }) => !stream.startsWith('$'))).toHaveLength(48);
   });
 
-  it('is hung up afterwards', async () => {
+  it('is disconnected afterwards', async () => {
     await send(connection);
-    await giveUp(connection);
+    await replaceClient(connection);
     for (let tries = 0; tries < 500 && service.connections > 1; tries += 1) {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
-    // That of the next client.
+    // The next client's connection.
     expect(service.connections).toBe(1);
   });
 });

@@ -15,7 +15,7 @@ import { startCluster, type Cluster, type ClusterNode } from '../support/eventst
 import type { LogRecord } from '../support/eventstoredb/event-log.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 
-/** A cluster of three nodes in memory that changes its leader under appends from processes of their own. */
+/** Three in-memory nodes change their leader while separate processes append. */
 
 const WORKERS = 24;
 const ELECTIONS = amount(20, 60);
@@ -25,9 +25,9 @@ let cluster: Cluster;
 let loads: RunningLoad<unknown>[];
 beforeEach(async () => {
   cluster = await startCluster(3, {
-    // Appends are anywhere between being sent and being answered when their leader goes.
+    // Some appends are sent, some stored, some answered when their leader fails.
     appendDelayMs: () => Math.random() * 8,
-    // Nodes that are in an election take their time to say who is in the cluster.
+    // During an election, nodes answer slowly who belongs to the cluster.
     gossipDelayMs: () => Math.random() * 1_000,
   });
   loads = [];
@@ -43,16 +43,16 @@ const leader = (): ClusterNode => {
 };
 const successor = (of: ClusterNode): ClusterNode =>
   cluster.nodes.find((node) => node.isRunning && node.port !== of.port) as ClusterNode;
-const electing = (): Promise<void> => sleep(20 + Math.random() * 180);
+const electionPause = (): Promise<void> => sleep(20 + Math.random() * 180);
 
-let cut = 0;
+let truncated = 0;
 const changes: readonly (readonly [string, () => Promise<void>])[] = [
   [
     'dies, and comes back as a follower',
     async () => {
       const old = leader();
       await cluster.kill(old);
-      await electing();
+      await electionPause();
       cluster.elect(successor(old));
       await cluster.start(old);
     },
@@ -62,7 +62,7 @@ const changes: readonly (readonly [string, () => Promise<void>])[] = [
     async () => {
       const old = leader();
       cluster.beginElection();
-      await electing();
+      await electionPause();
       cluster.elect(successor(old));
     },
   ],
@@ -71,10 +71,10 @@ const changes: readonly (readonly [string, () => Promise<void>])[] = [
     async () => {
       const old = leader();
       cluster.cutOffLeader();
-      await electing();
+      await electionPause();
       cluster.elect(successor(old));
-      await electing();
-      cut += cluster.rejoin();
+      await electionPause();
+      truncated += cluster.rejoin();
     },
   ],
   [
@@ -84,8 +84,8 @@ const changes: readonly (readonly [string, () => Promise<void>])[] = [
       cluster.cutOffLeader();
       await sleep(callLimits.answerMs + 300);
       cluster.elect(successor(old));
-      await electing();
-      cut += cluster.rejoin();
+      await electionPause();
+      truncated += cluster.rejoin();
     },
   ],
   [
@@ -94,11 +94,11 @@ const changes: readonly (readonly [string, () => Promise<void>])[] = [
       const old = leader();
       old.service.freeze();
       cluster.cutOffLeader();
-      await electing();
+      await electionPause();
       cluster.elect(successor(old));
-      await electing();
+      await electionPause();
       old.service.thaw();
-      cut += cluster.rejoin();
+      truncated += cluster.rejoin();
     },
   ],
   [
@@ -107,7 +107,7 @@ const changes: readonly (readonly [string, () => Promise<void>])[] = [
       for (let times = 0; times < 5; times += 1) {
         const old = leader();
         cluster.beginElection();
-        await electing();
+        await electionPause();
         cluster.elect(successor(old));
         await sleep(Math.random() * 1_500);
       }
@@ -118,33 +118,36 @@ const changes: readonly (readonly [string, () => Promise<void>])[] = [
     async () => {
       const old = leader();
       await cluster.leave(old);
-      await electing();
+      await electionPause();
       cluster.elect(successor(old));
       await cluster.start(old);
     },
   ],
 ];
 
-/** Changes the leader so often, each time when appends have gone on. @throws when a process of the load has ended */
+/**
+ * Changes the leader `count` times, each time after more appends were stored.
+ * @throws when a process of the load has ended
+ */
 const throughElections = async (count: number): Promise<void> => {
-  cut = 0;
-  const goesOn = async (): Promise<void> => {
+  truncated = 0;
+  const appendsContinue = async (): Promise<void> => {
     const before = cluster.log.records.length;
     await until(
       () =>
         cluster.log.records.length > before + 4 * WORKERS || loads.some(({ ended }) => ended !== undefined),
     );
   };
-  await goesOn();
+  await appendsContinue();
   for (let n = 0; n < count; n += 1) {
     await changes[n % changes.length]?.[1]();
-    await goesOn();
+    await appendsContinue();
     expect(loads.map(({ ended }) => ended)).toEqual([undefined, undefined]);
   }
-  expect(cut).toBeGreaterThan(0);
+  expect(truncated).toBeGreaterThan(0);
 };
 
-/** Starts two processes. The second one knows one node only: it has to find the others. */
+/** Starts two processes. The second one gets the address of one node only, so it has to find the others. */
 const startTwo = async <Load>(
   start: (url: string) => Promise<RunningLoad<Load>>,
 ): Promise<readonly RunningLoad<Load>[]> => {
@@ -155,7 +158,7 @@ const startTwo = async <Load>(
 };
 
 describe('elections under appends', () => {
-  it(`${ELECTIONS} of them, ${WORKERS} appends in flight in each of two processes: none ends, every outcome is right`, async () => {
+  it(`${ELECTIONS} elections, ${WORKERS} concurrent appends in each of two processes: no process ends, every result is right`, async () => {
     const two = await startTwo((url) => startAppendLoad(url, WORKERS));
     await throughElections(ELECTIONS);
     const outcomes: readonly AppendLoad[] = await Promise.all(two.map((load) => load.stop()));
@@ -171,11 +174,11 @@ describe('elections under appends', () => {
     expect(unknown).toBeGreaterThan(0);
     console.info(
       `${ELECTIONS} elections: ${accepted.length} appends accepted, ${refused.length} refused, ` +
-        `${unknown} unknown and settled, ${cut} cut off with a leader that was alone`,
+        `${unknown} unknown and settled, ${truncated} cut off with a leader that was alone`,
     );
   }, 240_000);
 
-  it(`${ELECTIONS_OF_COMMANDS} of them under commands whose appends are one call: each is done once, as it was answered`, async () => {
+  it(`${ELECTIONS_OF_COMMANDS} elections during commands that append by one call: each command runs once, with the result that it returned`, async () => {
     const claims = await createTestDatabase();
     try {
       const two = await startTwo((url) => startCommandLoad(url, WORKERS, claims.url));
@@ -184,7 +187,7 @@ describe('elections under appends', () => {
       const done = outcomes.flatMap((one) => one.done);
       const readBack = sum(outcomes.map((one) => one.readBack));
       expect(outcomes.flatMap(({ failed }) => failed)).toEqual([]);
-      // Nothing lost, nothing doubled, nothing of commands that were given up, and each decided on what was there.
+      // No event is lost, duplicated or left by an abandoned command. Each command decided on the current state.
       expect(cluster.log.records.map(commandIn).toSorted()).toEqual(
         done
           .map((one) => `${one.stream}@${one.revision} ${one.commandId} ${one.count} ${one.run}`)
@@ -197,7 +200,7 @@ describe('elections under appends', () => {
       console.info(
         `${ELECTIONS_OF_COMMANDS} elections: ${done.length} commands done, of which ${readBack} times one may have run before, ` +
           `${outcomes.flatMap(({ givenUp }) => givenUp).length} given up, ` +
-          `${unknown} unknown and settled, ${cut} cut off with a leader that was alone`,
+          `${unknown} unknown and settled, ${truncated} cut off with a leader that was alone`,
       );
     } finally {
       for (const load of loads) load.kill();
@@ -205,12 +208,12 @@ describe('elections under appends', () => {
     }
   }, 240_000);
 
-  it('a planted defect shows: a command that says that its append cannot be a repeat, although it can', async () => {
+  it('detects a command that wrongly claims that its append cannot be a repeat', async () => {
     const claims = await createTestDatabase();
     try {
       const load = await startCommandLoad(cluster.url(), 4, claims.url, REPEAT_TREATED_AS_FIRST);
       loads = [load];
-      // A worker ends with its first wrong answer.
+      // A worker ends at its first wrong answer.
       await sleep(4_000);
       expect((await load.stop()).failed.join()).toContain('answers differ');
     } finally {

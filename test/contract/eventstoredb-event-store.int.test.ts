@@ -8,7 +8,7 @@ import { makeEventStoreDbOnService, openEventStoreDbStore } from './make-eventst
 import type { StoreUnderTest } from './make-store.ts';
 import { subscribeContract } from './subscribe.contract.ts';
 
-/** Nothing else may write to the server meanwhile: the tests' part of its log begins where the log ends now. */
+/** Other programs must not write to the server during the tests: a test's log begins at the current head. */
 const makeOn =
   ({ url }: Pick<RealServer, 'url'>) =>
   async (): Promise<StoreUnderTest> => {
@@ -16,7 +16,7 @@ const makeOn =
     return { store, start: await store.head(), dispose: () => store.close() };
   };
 
-const say = (text: string): void => {
+const printLine = (text: string): void => {
   process.stderr.write(`${text}\n`);
 };
 
@@ -29,11 +29,11 @@ await disconnect(others);
 subscribeContract('EventStoreDB (in memory) that others have filled', makeOn(used));
 afterAll(() => used.close());
 
-const real = await findRealServer(say);
+const real = await findRealServer(printLine);
 if (real !== undefined) {
   eventStoreContract('EventStoreDB', makeOn(real));
   afterAll(() => real.stop());
 }
-say(
+printLine(
   `EventStoreDB contract ran against: the in-memory service over real gRPC${real ? `, ${real.origin}` : ''}`,
 );

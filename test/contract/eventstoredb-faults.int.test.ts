@@ -18,10 +18,13 @@ import {
 import { newStream, readIds, sampleEvent, sampleEvents, toArray } from './sample-events.ts';
 import { amount } from '../support/amount.ts';
 
-/** What the server and the way to it may do to an append or a read, over real gRPC to the in-memory service. */
+/** Faults of the server and of the connection during appends and reads, over real gRPC to the in-memory service. */
 
 let made: EventStoreDbOnService;
-/** For the tests of a `describe`; @param limits the service's where its answers are to come in time */
+/**
+ * Starts a service for the tests of a `describe`.
+ * @param limits the service's, where a test measures how fast it answers
+ */
 const onService = (limits?: CallLimits): void => {
   beforeEach(async () => {
     made = await makeEventStoreDbOnService({}, limits);
@@ -35,7 +38,7 @@ const failureOf = async (work: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-/** 3 s are promised; the rest is room for a busy machine. */
+/** The limit is 3 s; the rest allows for a busy machine. */
 const ANSWER_MS_MAX = 6_000;
 const BACK_MS_MAX = 10_000;
 const timed = async <T>(work: Promise<T>): Promise<T> => {
@@ -45,7 +48,7 @@ const timed = async <T>(work: Promise<T>): Promise<T> => {
   return result;
 };
 
-describe('an append that gets no answer', () => {
+describe('an append without an answer', () => {
   onService(callLimits);
 
   it.each([
@@ -56,28 +59,33 @@ describe('an append that gets no answer', () => {
     ['the server times out every time and did it', { fault: 'timeout-after-commit', next: null }, true],
     ['every connection is reset before', { fault: 'reset', next: null }, false],
     ['every connection is reset after', { fault: 'reset-after-commit', next: null }, true],
-  ] as const)('%s: told within 3 s, and settled by repeating it', async (_, fault, isDone) => {
-    const { store, service } = made;
-    const stream = newStream();
-    await store.append(stream, sampleEvents(1), 'no-stream');
-    const events = sampleEvents(2);
-    service.faults.inject({ ...fault, kinds: ['append'] });
-    expect(await timed(failureOf(store.append(stream, events, 0)))).toBeInstanceOf(AppendOutcomeUnknownError);
-    service.faults.clear();
-    const answer = await store.append(stream, events, 0);
-    expect(answer).toMatchObject({ revision: 2, repeated: isDone });
-    expect(await readIds(store, stream)).toEqual([expect.any(String), ...events.map(({ id }) => id)]);
-    // Nothing that comes late hurts what is under way then.
-    if (fault.fault === 'late-reply') await new Promise((resolve) => setTimeout(resolve, 2_000));
-    expect(await store.append(stream, sampleEvents(1), 2)).toMatchObject({ revision: 3, repeated: false });
-  });
+  ] as const)(
+    '%s: fails as unknown within 3 s, and a repeat returns the outcome',
+    async (_, fault, isDone) => {
+      const { store, service } = made;
+      const stream = newStream();
+      await store.append(stream, sampleEvents(1), 'no-stream');
+      const events = sampleEvents(2);
+      service.faults.inject({ ...fault, kinds: ['append'] });
+      expect(await timed(failureOf(store.append(stream, events, 0)))).toBeInstanceOf(
+        AppendOutcomeUnknownError,
+      );
+      service.faults.clear();
+      const answer = await store.append(stream, events, 0);
+      expect(answer).toMatchObject({ revision: 2, repeated: isDone });
+      expect(await readIds(store, stream)).toEqual([expect.any(String), ...events.map(({ id }) => id)]);
+      // A late reply must not affect later appends.
+      if (fault.fault === 'late-reply') await new Promise((resolve) => setTimeout(resolve, 2_000));
+      expect(await store.append(stream, sampleEvents(1), 2)).toMatchObject({ revision: 3, repeated: false });
+    },
+  );
 });
 
-describe('an append whose outcome is unknown', () => {
+describe('an append with an unknown outcome', () => {
   onService();
 
   it.each(['timeout-after-commit', 'reset-after-commit', 'reset', 'timeout'] as const)(
-    '%s, once: settled within the call, and known to be its own',
+    '%s, once: the store determines the outcome within the same call, and that it was not a repeat',
     async (fault) => {
       const { store, service } = made;
       const stream = newStream();
@@ -89,26 +97,26 @@ describe('an append whose outcome is unknown', () => {
     },
   );
 
-  it('appended, but its account not marked: unknown, and the repeat marks it', async () => {
-    let isAway = true;
-    const { store, marks } = openEventStoreDbStore(made.service.url, async () => {
-      if (isAway) throw new Error('Postgres is away');
+  it('whose account position could not be written: its outcome is unknown, and the repeat writes the position', async () => {
+    let isUnavailable = true;
+    const { store, accountPositions } = openEventStoreDbStore(made.service.url, async () => {
+      if (isUnavailable) throw new Error('Postgres is unavailable');
     });
     const stream = newStream();
     const events = sampleEvents(2);
     expect(await failureOf(store.append(stream, events, 'no-stream'))).toBeInstanceOf(
       AppendOutcomeUnknownError,
     );
-    expect(marks).toEqual([]);
-    isAway = false;
+    expect(accountPositions).toEqual([]);
+    isUnavailable = false;
     const { position, repeated } = await store.append(stream, events, 'no-stream');
-    expect([repeated, marks]).toEqual([true, [[7, position]]]);
+    expect([repeated, accountPositions]).toEqual([true, [[7, position]]]);
     await store.append(stream, events, 'any');
-    expect(marks).toHaveLength(2);
+    expect(accountPositions).toHaveLength(2);
     await store.close();
   });
 
-  it('an account that is marked too slowly leaves the outcome unknown, in time', async () => {
+  it('whose account position is written too slowly: fails as unknown within 3 s', async () => {
     const { store } = openEventStoreDbStore(made.service.url, () => new Promise(() => undefined), callLimits);
     expect(await timed(failureOf(store.append(newStream(), sampleEvents(1), 'no-stream')))).toBeInstanceOf(
       AppendOutcomeUnknownError,
@@ -116,7 +124,7 @@ describe('an append whose outcome is unknown', () => {
     await store.close();
   });
 
-  it('is settled for any, too', async () => {
+  it('with "any": a repeat returns the outcome', async () => {
     const { store, service } = made;
     const stream = newStream();
     const events = sampleEvents(2);
@@ -129,10 +137,10 @@ describe('an append whose outcome is unknown', () => {
   });
 });
 
-describe('an append that is definitely refused', () => {
+describe('an append that was certainly not made', () => {
   onService(callLimits);
 
-  it('by nobody being there', async () => {
+  it('fails when no server answers', async () => {
     const { url } = made.service;
     await made.service.close();
     const { store } = openEventStoreDbStore(url, undefined, callLimits);
@@ -143,7 +151,7 @@ describe('an append that is definitely refused', () => {
     await store.close();
   });
 
-  it('by a server that is not ready, until it is', async () => {
+  it('fails while the server is not ready', async () => {
     const { store, service } = made;
     service.faults.inject({ fault: 'not-ready', kinds: ['append'], next: null });
     const failure = await timed(failureOf(store.append(newStream(), sampleEvents(1), 'no-stream')));
@@ -158,7 +166,7 @@ describe('an append that is definitely refused', () => {
     ['not authenticated', status.UNAUTHENTICATED],
     ['an invalid argument', status.INVALID_ARGUMENT],
     ['an unknown method', status.UNIMPLEMENTED],
-  ])('by %s: asked once, told what it was', async (_, code) => {
+  ])('fails with %s: the server is called once and the error contains its message', async (_, code) => {
     const { store, service } = made;
     const stream = newStream();
     service.faults.inject({
@@ -175,7 +183,7 @@ describe('an append that is definitely refused', () => {
     expect(await readIds(store, stream)).toEqual([]);
   });
 
-  it('by a conflict, whose message says what it was', async () => {
+  it('fails with a conflict whose message names both revisions', async () => {
     const { store } = made;
     const stream = newStream();
     await store.append(stream, sampleEvents(3), 'no-stream');
@@ -188,7 +196,7 @@ describe('an append that is definitely refused', () => {
 describe('the leader', () => {
   onService();
 
-  it('is found by the node that is not', async () => {
+  it('is found through a node that does not lead', async () => {
     const leader = await startEventStoreService({ log: made.service.log });
     made.service.faults.inject({ fault: 'not-leader', host: '127.0.0.1', port: leader.port, next: null });
     const stream = newStream();
@@ -203,7 +211,7 @@ describe('the leader', () => {
 describe('the client', () => {
   onService();
 
-  it('appends by unary calls only, and never asks what the server supports', async () => {
+  it('appends by unary calls only, and never asks which features the server supports', async () => {
     const { store, service } = made;
     service.faults.inject({
       fault: 'status',
@@ -217,7 +225,7 @@ describe('the client', () => {
     expect(service.calls).toMatchObject({ append: 20, 'batch-append': 0, features: 0 });
   });
 
-  it('has read once before its first append', async () => {
+  it('reads once before its first append', async () => {
     const { store, service } = made;
     service.faults.inject({ fault: 'unavailable', kinds: ['read-all'] });
     const stream = newStream();
@@ -227,7 +235,7 @@ describe('the client', () => {
     expect(service.calls['read-all']).toBeGreaterThanOrEqual(2);
   });
 
-  it('is not given what it cannot serialise, and nobody else suffers', async () => {
+  it('never receives an event that it cannot serialise, so concurrent appends succeed', async () => {
     const { store, service } = made;
     const circular: Record<string, never> = {};
     Object.assign(circular, { circular });
@@ -242,7 +250,7 @@ describe('the client', () => {
     expect(service.calls.append).toBe(10);
   });
 
-  it('is not hurt by what happens to an event after the call', async () => {
+  it('stores an event as it was at the time of the call', async () => {
     const data: Record<string, string> = { text: 'as it was' };
     const stream = newStream();
     const appending = made.store.append(stream, [sampleEvent({ data })], 'no-stream');
@@ -251,7 +259,7 @@ describe('the client', () => {
     expect((await toArray(made.store.readStream(stream)))[0]?.data).toEqual({ text: 'as it was' });
   });
 
-  it('stores events that others can read: JSON, with JSON metadata', async () => {
+  it('stores events as JSON with JSON metadata, for other programs to read', async () => {
     const stream = newStream();
     const event = sampleEvent();
     await made.store.append(stream, [event], 'no-stream');
@@ -261,7 +269,7 @@ describe('the client', () => {
     await disconnect(raw);
   });
 
-  it('is let go of however reads and subscriptions ended', async () => {
+  it('is closed however reads and subscriptions ended', async () => {
     const { store, service } = made;
     const stream = newStream();
     for (let n = 0; n < 3; n += 1) await store.append(stream, sampleEvents(400), 'any');
@@ -282,14 +290,14 @@ describe('the client', () => {
     expect([service.subscriptions, service.connections]).toEqual([0, 0]);
   });
 
-  it('is replaced when its server is away, so that it is back as soon as the server is', async () => {
+  it('is replaced while its server is unavailable, so that the store works again soon after the server returns', async () => {
     const { service } = made;
     const { store } = openEventStoreDbStore(service.url, undefined, callLimits);
     const { port, log } = service;
     await store.append(newStream(), sampleEvents(1), 'no-stream');
     await service.close();
-    const awayMs = performance.now();
-    while (performance.now() - awayMs < 5_000) {
+    const unavailableSinceMs = performance.now();
+    while (performance.now() - unavailableSinceMs < 5_000) {
       expect(await timed(failureOf(store.head()))).toBeInstanceOf(EventStoreUnavailableError);
     }
     const again = await startEventStoreService({ port, log });
@@ -304,40 +312,37 @@ describe('the client', () => {
   });
 });
 
-describe('a read that gets no answer', () => {
+describe('a read without an answer', () => {
   onService(callLimits);
 
-  it.each(['mute', 'reset', 'unavailable'] as const)(
-    '%s: fails within 3 s, as unavailable',
-    async (fault) => {
-      const { store, service } = made;
-      const stream = newStream();
-      await store.append(stream, sampleEvents(1), 'no-stream');
-      service.faults.inject({ fault, kinds: ['read-stream', 'read-all'], next: null });
-      const reads = [
-        store.head(),
-        store.readAll({ after: START, limit: 10 }),
-        toArray(store.readStream(stream)),
-      ];
-      const failures = await timed(Promise.all(reads.map(failureOf)));
-      for (const failure of failures) expect(failure).toBeInstanceOf(EventStoreUnavailableError);
-      service.faults.clear();
-      expect(await readIds(store, stream)).toHaveLength(1);
-    },
-  );
+  it.each(['mute', 'reset', 'unavailable'] as const)('%s: fails as unavailable within 3 s', async (fault) => {
+    const { store, service } = made;
+    const stream = newStream();
+    await store.append(stream, sampleEvents(1), 'no-stream');
+    service.faults.inject({ fault, kinds: ['read-stream', 'read-all'], next: null });
+    const reads = [
+      store.head(),
+      store.readAll({ after: START, limit: 10 }),
+      toArray(store.readStream(stream)),
+    ];
+    const failures = await timed(Promise.all(reads.map(failureOf)));
+    for (const failure of failures) expect(failure).toBeInstanceOf(EventStoreUnavailableError);
+    service.faults.clear();
+    expect(await readIds(store, stream)).toHaveLength(1);
+  });
 });
 
 describe('a read', () => {
   onService({ ...callLimits, readMs: 1_000 });
 
-  it('is whole or fails, however often connections are reset and clients replaced beneath it', async () => {
+  it('is complete or fails, however often connections are reset and clients replaced', async () => {
     const { store, service } = made;
     const stream = newStream();
     await store.append(stream, sampleEvents(1_000), 'no-stream');
     const sizes: number[] = [];
     const isEnough = (): boolean => store.clientsReplaced > 3 && sizes.length > 3;
     let round = 0;
-    // Less often when there is no end of it: a slow machine may need longer for a read than is between two of them.
+    // Less often after 40 rounds: on a slow machine a read may take longer than the time between two resets.
     const resetting = setInterval(() => {
       if (round < 40 || round % 3 === 0) service.faults.resetConnections();
     }, 25);
@@ -354,7 +359,7 @@ describe('a read', () => {
     expect(new Set(sizes)).toEqual(new Set([1_000]));
   });
 
-  it('is tried again when its connection was lost', async () => {
+  it('is retried when its connection was lost', async () => {
     const { store, service } = made;
     const stream = newStream();
     await store.append(stream, sampleEvents(2), 'no-stream');
@@ -366,7 +371,7 @@ describe('a read', () => {
 describe('two processes that run the same command at once', () => {
   onService();
 
-  it('are told apart: exactly one has written', async () => {
+  it('get different results: exactly one has written', async () => {
     const { store: other } = openEventStoreDbStore(made.service.url);
     let both = 0;
     for (let round = 0; round < 40; round += 1) {

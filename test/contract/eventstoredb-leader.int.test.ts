@@ -16,8 +16,8 @@ import { openEventStoreDbStore } from './make-eventstoredb-store.ts';
 import { newStream, readIds, sampleEvents } from './sample-events.ts';
 
 /**
- * How soon a process is back when another node leads: with the limits of a request, the first append that is made then
- * is accepted. It has 2.4 s, in which a process that knows nothing of the change must notice it and find the leader.
+ * How soon a process can append after another node has become the leader: with the limits of a request, its first
+ * append is accepted. It has 2.4 s to notice the change and find the leader.
  */
 
 let cluster: Cluster;
@@ -38,8 +38,7 @@ const open = (seeds?: readonly ClusterNode[]): EventStoreDbEventStore => {
 };
 const node = (n: number): ClusterNode => cluster.nodes[n] as ClusterNode;
 const append = (store: EventStoreDbEventStore) => store.append(newStream(), sampleEvents(1), 'no-stream');
-/** @returns the error */
-const refused = async (store: EventStoreDbEventStore): Promise<unknown> =>
+const appendError = async (store: EventStoreDbEventStore): Promise<unknown> =>
   append(store).catch((error) => error);
 const member = (of: ClusterNode, state: Member['state']): Member => ({
   host: '127.0.0.1',
@@ -48,10 +47,10 @@ const member = (of: ClusterNode, state: Member['state']): Member => ({
   isAlive: true,
 });
 
-const everybodySays = (view: Member[]): Member[][] => cluster.nodes.map(() => view);
+const allNodesReport = (view: Member[]): Member[][] => cluster.nodes.map(() => view);
 
-describe('the first append after another node has become the leader is accepted', () => {
-  it('where the old one died, by a process that did nothing meanwhile', async () => {
+describe('the first append after another node has become the leader', () => {
+  it('is accepted when the old leader died and the process did nothing meanwhile', async () => {
     const store = open();
     await append(store);
     await cluster.kill(node(0));
@@ -60,29 +59,29 @@ describe('the first append after another node has become the leader is accepted'
     expect(await append(store)).toMatchObject({ revision: 0, repeated: false });
   });
 
-  it('where the old one died, by a process that has looked for a leader since', async () => {
+  it('is accepted when the old leader died and the process has searched for a leader since', async () => {
     const store = open();
     await append(store);
     await cluster.kill(node(0));
     for (let times = 0; times < 3; times += 1) {
-      expect(await refused(store)).toBeInstanceOf(Error);
+      expect(await appendError(store)).toBeInstanceOf(Error);
     }
     cluster.elect(node(2));
     expect(await append(store)).toMatchObject({ revision: 0 });
   });
 
-  it('where the old one is frozen, and takes connections and calls without an answer', async () => {
+  it('is accepted when the old leader is frozen: it accepts connections and calls without answering', async () => {
     const [idle, busy] = [open(), open()];
     await Promise.all([append(idle), append(busy)]);
     node(0).service.freeze();
     cluster.cutOffLeader();
-    await refused(busy);
+    await appendError(busy);
     cluster.elect(node(1));
     for (const store of [idle, busy]) expect(await append(store)).toMatchObject({ revision: 0 });
     expect(node(1).service.calls.append).toBe(2);
   });
 
-  it('where the old one is cut off and believes that it still leads', async () => {
+  it('is accepted when the old leader is cut off and believes that it still leads', async () => {
     const store = open();
     await append(store);
     cluster.cutOffLeader();
@@ -94,22 +93,22 @@ describe('the first append after another node has become the leader is accepted'
     expect(await readIds(store, 'sample-cut')).toEqual(events.map(({ id }) => id));
   });
 
-  it('where it is the same node, started again', async () => {
+  it('is accepted when the same node leads again after a restart', async () => {
     const alone = await startEventStoreService();
     const { store } = openEventStoreDbStore(alone.url, undefined, callLimits);
     stores.push(store);
     await append(store);
     await alone.close();
-    expect(await refused(store)).toBeInstanceOf(Error);
+    expect(await appendError(store)).toBeInstanceOf(Error);
     const { port, log } = alone;
     const again = await startEventStoreService({ port, log, nodeRole: { role: 'leaderless' } });
-    expect(await refused(store)).toBeInstanceOf(EventStoreUnavailableError);
+    expect(await appendError(store)).toBeInstanceOf(EventStoreUnavailableError);
     again.setRole({ role: 'leader' });
     expect(await append(store)).toMatchObject({ revision: 0 });
     await again.close();
   });
 
-  it('where the process was given one node only, which is gone: it asks those it has heard of', async () => {
+  it('is accepted when the process was given one node only, which is gone: it asks the nodes that it has learnt about', async () => {
     const store = open([node(1)]);
     await append(store);
     await cluster.kill(node(1));
@@ -121,11 +120,11 @@ describe('the first append after another node has become the leader is accepted'
   });
 });
 
-describe('what a node says of others decides nothing: the leader is found although', () => {
+describe('the leader is found although', () => {
   it.each([
-    ['nobody answers who is in the cluster', () => []],
-    ['everybody knows of nobody', () => [[], [], []]],
-    ['everybody still names the node that died', () => everybodySays([member(node(0), 'leader')])],
+    ['no node answers which nodes belong to the cluster', () => []],
+    ['every node reports an empty cluster', () => [[], [], []]],
+    ['every node still names the node that died', () => allNodesReport([member(node(0), 'leader')])],
     [
       'they contradict each other',
       () => [
@@ -137,7 +136,7 @@ describe('what a node says of others decides nothing: the leader is found althou
     [
       'they name nodes as the client cannot understand them',
       () =>
-        everybodySays([
+        allNodesReport([
           { host: '::1', port: 2113, state: 'leader' },
           { host: 'a host?', port: 2113, state: 'leader' },
           { host: '', port: 0, state: 'leader' },
@@ -145,7 +144,7 @@ describe('what a node says of others decides nothing: the leader is found althou
     ],
     [
       'they name nodes that are not there',
-      () => everybodySays([{ host: '127.0.0.1', port: 1, state: 'leader' }]),
+      () => allNodesReport([{ host: '127.0.0.1', port: 1, state: 'leader' }]),
     ],
   ])('%s', async (_, views: () => Member[][]) => {
     const store = open();
@@ -161,9 +160,12 @@ describe('what a node says of others decides nothing: the leader is found althou
   });
 });
 
-describe('an old leader that was frozen, and claims that it still leads', () => {
-  /** It answers before the node that leads, which its followers name. @returns a process that follows that one */
-  const thawBeside = async (answerMs: number): Promise<EventStoreDbEventStore> => {
+describe('an old leader that was frozen and claims that it still leads', () => {
+  /**
+   * Thaws the old leader, which then answers before the node that leads.
+   * @returns a store that follows the new leader
+   */
+  const thawOldLeader = async (answerMs: number): Promise<EventStoreDbEventStore> => {
     const store = open();
     await append(store);
     node(0).service.freeze();
@@ -184,16 +186,16 @@ describe('an old leader that was frozen, and claims that it still leads', () => 
     ['at once', 100],
     ['later than other nodes have time to contradict', 600],
   ])('is not believed where the other one answers %s', async (_, answerMs) => {
-    await thawBeside(answerMs);
-    // What it was sent while it was frozen.
+    await thawOldLeader(answerMs);
+    // Events that it received while it was frozen.
     const before = node(0).service.tail.length;
     expect(await append(open())).toMatchObject({ revision: 0 });
     expect(await append(open([node(0)]))).toMatchObject({ revision: 0 });
     expect(node(0).service.tail).toHaveLength(before);
   });
 
-  it('makes no gap in the log for those who follow it, and have to find the leader again', async () => {
-    const store = await thawBeside(100);
+  it('makes no gap in the log for subscribers that have to find the leader again', async () => {
+    const store = await thawOldLeader(100);
     const seen: RecordedEvent[] = [];
     const ended = new AbortController();
     const following = (async () => {
@@ -210,13 +212,13 @@ describe('an old leader that was frozen, and claims that it still leads', () => 
 });
 
 describe('without a leader', () => {
-  it('an append is refused, and nothing is written: no node was asked to', async () => {
+  it('an append is refused without asking any node to write', async () => {
     const store = open();
     await append(store);
     const before = cluster.nodes.map(({ service }) => service.calls.append);
     cluster.beginElection();
-    expect(await refused(store)).toBeInstanceOf(EventStoreUnavailableError);
-    // It may have met the old leader before that said that it leads no longer.
+    expect(await appendError(store)).toBeInstanceOf(EventStoreUnavailableError);
+    // Otherwise it may have reached the old leader before that one reported that it no longer leads.
     expect(cluster.nodes.map(({ service }) => service.calls.append)).toEqual(before);
     expect(cluster.log.records).toHaveLength(1);
   });
@@ -225,17 +227,17 @@ describe('without a leader', () => {
     const store = open();
     await append(store);
     cluster.cutOffLeader();
-    expect(await refused(open())).toBeInstanceOf(EventStoreUnavailableError);
+    expect(await appendError(open())).toBeInstanceOf(EventStoreUnavailableError);
     expect(node(0).service.tail).toEqual([]);
-    // A process that was connected to it finds out by the first append that is not answered.
-    expect(await refused(store)).toBeInstanceOf(AppendOutcomeUnknownError);
+    // A process that was connected to it notices at its first append without an answer.
+    expect(await appendError(store)).toBeInstanceOf(AppendOutcomeUnknownError);
     expect(await store.appendProblem()).toContain('no node leads');
     cluster.rejoin();
   });
 });
 
 describe('when another node leads', () => {
-  it('reads, appends and subscriptions move to it together', async () => {
+  it('reads, appends and subscriptions all move to it', async () => {
     const store = open();
     const seen: RecordedEvent[] = [];
     const ended = new AbortController();
@@ -256,8 +258,8 @@ describe('when another node leads', () => {
   });
 });
 
-describe('whether an append could be made', () => {
-  it('is said by a node that leads, and by no other; asking writes nothing', async () => {
+describe('whether an append is possible', () => {
+  it('is reported by a node that leads, and by no other; the check writes nothing', async () => {
     const store = open();
     expect(await store.appendProblem()).toBeUndefined();
     cluster.beginElection();

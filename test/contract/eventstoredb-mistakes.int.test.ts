@@ -18,7 +18,7 @@ import {
 import { testAuthorityFile, testTls } from '../support/eventstoredb/test-certificates.ts';
 import { newStream, sampleEvents } from './sample-events.ts';
 
-/** What an operator got wrong is said once, in words, and never with the secret. */
+/** An operator's mistake is logged once, in plain words and without the secret. */
 
 const USERS = {
   admin: { password: 'changeit', groups: ['$admins'] },
@@ -50,8 +50,8 @@ const open = async (options: EventStoreServiceOptions, user: string, query: stri
   });
 };
 
-/** What a service does: follows the log several times over, reads, appends, is asked whether it is ready. */
-const use = async (): Promise<void> => {
+/** Does what a service does: subscribes three times, reads, appends, checks readiness. */
+const exerciseStore = async (): Promise<void> => {
   for (let n = 0; n < 3; n += 1) {
     void (async () => {
       for await (const _ of store.subscribeToAll({ after: START, signal: ended.signal }));
@@ -86,9 +86,9 @@ describe.each([
     'it expects TLS and tls=false is set',
   ],
 ] as const)('%s', (_, options, user, query, cause) => {
-  it('is one line of the log, and what is said of readiness', async () => {
+  it('is logged in one line and named by the readiness check', async () => {
     await open(options(), user, query);
-    await use();
+    await exerciseStore();
     expect(lines.map(({ msg }) => msg)).toEqual([expect.stringContaining(cause)]);
     expect(lines.map(({ msg }) => msg)).toEqual([expect.stringContaining(`127.0.0.1:${service.port}`)]);
     expect(await store.appendProblem()).toContain(cause);
@@ -98,9 +98,9 @@ describe.each([
 });
 
 describe('the right to read $all', () => {
-  it("is enough, and takes effect when it is granted by $all's readRoles", async () => {
+  it("is enough, and takes effect when $all's readRoles grant it", async () => {
     await open(secure(), 'exchange:open-sesame', trusting);
-    await use();
+    await exerciseStore();
     const admin = EventStoreDBClient.connectionString(addressOf('admin:changeit', trusting));
     await admin.setStreamMetadata('$all', { acl: { readRoles: ['$admins', 'exchange'] } });
     await disconnect(admin);
@@ -114,7 +114,7 @@ describe('the right to read $all', () => {
 });
 
 describe('the right to write', () => {
-  it('is missed by what is said of readiness, though everything can be read', async () => {
+  it('is named as missing by the readiness check, although everything can be read', async () => {
     await open({}, '', '?tls=false');
     service.faults.inject({ fault: 'status', code: status.PERMISSION_DENIED, kinds: ['append'], next: null });
     expect(await store.head()).toBe(START);
@@ -123,11 +123,11 @@ describe('the right to write', () => {
 });
 
 describe('a cause that changes', () => {
-  it('is a line of its own, and one when it ends', async () => {
+  it('is logged as another line, and its end as one more', async () => {
     await open({}, '', '?tls=false');
     const { port, log } = service;
     await service.close();
-    await use();
+    await exerciseStore();
     service = await startEventStoreService({ port, log, nodeRole: { role: 'leaderless' } });
     await until(() => lines.length === 2);
     await sleep(1_000);

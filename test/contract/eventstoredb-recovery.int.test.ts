@@ -7,9 +7,9 @@ import { PROCESSES, recoverFrom } from '../support/eventstoredb/recovery.ts';
 import { openEventStoreDbStore } from './make-eventstoredb-store.ts';
 
 /**
- * How long after a node begins to lead each process has its first append accepted, printed as medians of five rounds. The
- * goals are 1 s after the old leader was killed and 3 s after it was frozen, for the slowest of the processes. Counts are
- * asserted, because times depend on the machine.
+ * How long after a node begins to lead each process has its first append accepted. Prints the medians of five
+ * rounds. The goals for the slowest process are 1 s after the old leader was killed and 3 s after it was frozen.
+ * The tests assert counts, because times depend on the machine.
  */
 
 const ROUNDS = 5;
@@ -23,14 +23,17 @@ afterEach(() => cluster.close());
 const leader = (): ClusterNode => cluster.leader as ClusterNode;
 
 interface Recovery {
-  /** ms, of each of `PROCESSES`. */
+  /** In ms, for each of `PROCESSES`. */
   readonly times: readonly number[];
-  /** Reads by which processes ask the new leader whether it leads, and appends that it got, from the moment when it leads. */
+  /**
+   * From the moment when the new leader leads: reads by which processes ask it whether it leads, and appends that
+   * it receives.
+   */
   readonly asked: number;
   readonly appends: number;
 }
 
-/** @param go makes the leader go @param electionMs until another node leads */
+/** @param go ends or freezes the leader @param electionMs until another node leads */
 const measure = async (go: (old: ClusterNode) => Promise<void>, electionMs: number): Promise<Recovery> => {
   const old = leader();
   const open = (seeds: 'all' | 'old leader'): EventStoreDbEventStore =>
@@ -70,8 +73,8 @@ const report = (after: string, rounds: readonly Recovery[]): void => {
 };
 
 /**
- * One search finds it, by one question of each process, and one append is sent to it. Another search may have been under
- * way when it began to lead, and where the machine stands still for a second an answer counts as late.
+ * One search finds the leader with one question from each process, and one append is sent to it. A second search
+ * may already run when the node begins to lead. If the machine stalls for a second, an answer counts as late.
  */
 const expectFoundAtOnce = (rounds: readonly Recovery[]): void => {
   for (const { asked, appends } of rounds) {
@@ -81,7 +84,7 @@ const expectFoundAtOnce = (rounds: readonly Recovery[]): void => {
 };
 
 describe('the first append after another node has begun to lead', () => {
-  it('where the old leader was killed', async () => {
+  it('is accepted after one search when the old leader was killed', async () => {
     const rounds: Recovery[] = [];
     for (let round = 0; round < ROUNDS; round += 1) {
       const old = leader();
@@ -92,7 +95,7 @@ describe('the first append after another node has begun to lead', () => {
     expectFoundAtOnce(rounds);
   }, 120_000);
 
-  it('where the old leader was frozen', async () => {
+  it('is accepted after one search when the old leader was frozen', async () => {
     const rounds: Recovery[] = [];
     for (let round = 0; round < ROUNDS; round += 1) {
       const old = leader();

@@ -1,6 +1,6 @@
 /**
- * What the in-memory EventStoreDB answers, seen by the real client over real gRPC. These are tests of the wire: they
- * hold the service to a reading of the server's source, not to a real server.
+ * Answers of the in-memory EventStoreDB to the real client over real gRPC. They compare the service with the
+ * server's source, not with a real server.
  */
 import { checkAppends } from '../support/eventstoredb/checks/appends.ts';
 import { checkFaults } from '../support/eventstoredb/checks/faults.ts';

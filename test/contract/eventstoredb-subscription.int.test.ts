@@ -20,7 +20,7 @@ import {
 import { newStream, sampleEvent, sampleEvents, takeUntil, toArray } from './sample-events.ts';
 import { amount } from '../support/amount.ts';
 
-/** Every way in which a subscription may end or fall silent, over real gRPC to the in-memory service. */
+/** Every way in which a subscription may end or stop delivering, over real gRPC to the in-memory service. */
 
 let made: EventStoreDbOnService;
 let ended: AbortController;
@@ -51,7 +51,7 @@ const write = async (store: EventStore, appends: number): Promise<string[]> => {
 
 const idsOf = (events: readonly RecordedEvent[]): string[] => events.map(({ id }) => id);
 
-/** Server events of its own kind, written by somebody else. */
+/** Writes server events ("$...") as another client. */
 const writeSystemEvents = async (url: string, count: number): Promise<void> => {
   const client = EventStoreDBClient.connectionString(url);
   const events = Array.from({ length: count }, () => jsonEvent({ type: '$statsCollected', data: { n: 1 } }));
@@ -63,7 +63,7 @@ const writeSystemEvents = async (url: string, count: number): Promise<void> => {
 
 describe('a subscription that ends', () => {
   it.each(['end', 'cancelled', 'too-slow', 'unavailable', 'reset'] as const)(
-    '%s, again and again: nothing is skipped, nothing comes twice',
+    'with %s, again and again: no event is skipped or repeated',
     async (how) => {
       const { store, service } = made;
       let drops = 0;
@@ -71,11 +71,11 @@ describe('a subscription that ends', () => {
         if (how === 'reset') drops += service.subscriptions > 0 ? service.faults.resetConnections() : 0;
         else drops += service.faults.dropSubscriptions(how);
       }, 60);
-      // Writes through a store of its own are not what is tested, and a reset would make them slow.
+      // A reset would slow down writes on separate stores, which this test does not measure.
       const last = sampleEvent();
       const seen = takeUntil(subscribe(START, 50), (events) => events.some(({ id }) => id === last.id));
       const written = await write(store, 150);
-      // Where all is written before that many were dropped: some more.
+      // Continues when all events are written before three drops.
       while (drops <= 2) written.push(...(await write(store, 10)));
       await store.append(newStream(), [last], 'no-stream');
       const events = await seen;
@@ -86,7 +86,7 @@ describe('a subscription that ends', () => {
     60_000,
   );
 
-  it('before every event: still gets on', async () => {
+  it('before every event: resumes', async () => {
     const { store, service } = made;
     service.faults.inject({
       fault: 'status',
@@ -109,7 +109,7 @@ describe('a subscription that ends', () => {
     expect(store.subscriptionsLost).toBe(4);
   });
 
-  it('in silence: is made again', async () => {
+  it('without an error: is replaced', async () => {
     const { store, service } = made;
     service.faults.inject({ fault: 'mute', kinds: ['subscribe'], next: 1 });
     const seen = takeUntil(subscribe(), (events) => events.length === 6);
@@ -119,7 +119,7 @@ describe('a subscription that ends', () => {
     expect(service.calls.subscribe).toBe(2);
   });
 
-  it('in silence, while others write: is made again, too', async () => {
+  it('without an error while another process writes: is replaced', async () => {
     const { service } = made;
     service.faults.inject({ fault: 'mute', kinds: ['subscribe'], next: 1 });
     const seen = takeUntil(subscribe(), (events) => events.length === 6);
@@ -131,7 +131,7 @@ describe('a subscription that ends', () => {
     await other.store.close();
   }, 30_000);
 
-  it('goes on where it was when its server was away', async () => {
+  it('resumes at its position after its server was unavailable', async () => {
     const { store, service } = made;
     const seen: RecordedEvent[] = [];
     const following = (async () => {
@@ -156,13 +156,13 @@ describe('a subscription that ends', () => {
   });
 });
 
-describe('a log that is not the one that the position is of', () => {
+describe('a log that does not contain the position', () => {
   const positions = async (): Promise<readonly Position[]> => {
     await write(made.store, 20);
     return (await made.store.readAll({ after: START, limit: 100 })).map(({ position }) => position);
   };
 
-  it('shorter, while the subscriber waits: it stops instead of waiting until the log has passed it', async () => {
+  it('because it is shorter: a waiting subscriber stops with LogGapError', async () => {
     const { service } = made;
     await positions();
     const batches = subscribe()[Symbol.asyncIterator]();
@@ -174,7 +174,7 @@ describe('a log that is not the one that the position is of', () => {
     await restored.close();
   });
 
-  it('shorter, for who only looks: the lag is negative', async () => {
+  it('because it is shorter: the lag is negative', async () => {
     const { store } = made;
     const last = (await positions()).at(-1) as Position;
     expect(store.distance(last, await store.head())).toBe(0);
@@ -184,7 +184,7 @@ describe('a log that is not the one that the position is of', () => {
     await other.dispose();
   });
 
-  it('longer, but with no event at that position: it stops', async () => {
+  it('although it is longer: the subscription stops with LogGapError', async () => {
     const [, second] = await positions();
     const [commit] = (second as string).split('.') as [string];
     const off = String(BigInt(commit) + 1n).padStart(commit.length, '0');
@@ -192,13 +192,13 @@ describe('a log that is not the one that the position is of', () => {
     await expect(toArray(batches)).rejects.toBeInstanceOf(LogGapError);
   });
 
-  it('of another store altogether: refused at once', async () => {
+  it('because the position belongs to another kind of store: is refused immediately', async () => {
     await expect(toArray(subscribe('0000000000000007' as Position))).rejects.toBeInstanceOf(RangeError);
   });
 });
 
 describe("the server's own events", () => {
-  it('do not reach anybody, and move an idle subscriber on', async () => {
+  it('are not delivered, and advance the position of an idle subscriber', async () => {
     const { store, service } = made;
     const written = await write(store, 2);
     const batches: EventBatch[] = [];
@@ -209,19 +209,19 @@ describe("the server's own events", () => {
     const before = batches.at(-1)?.position as Position;
     const head = await store.head();
     await writeSystemEvents(service.url, 1_000);
-    const isOn = (): boolean => comparePositions(batches.at(-1)?.position as Position, before) > 0;
-    for (let tries = 0; tries < 500 && !isOn(); tries += 1) await pause(10);
-    expect(isOn()).toBe(true);
+    const hasAdvanced = (): boolean => comparePositions(batches.at(-1)?.position as Position, before) > 0;
+    for (let tries = 0; tries < 500 && !hasAdvanced(); tries += 1) await pause(10);
+    expect(hasAdvanced()).toBe(true);
     expect(batches.at(-1)).toMatchObject({ events: [], caughtUp: true });
     expect(idsOf(batches.flatMap(({ events }) => events))).toEqual(written);
     expect(await store.readAll({ after: START, limit: 100 })).toHaveLength(4);
-    // Behind its last event, but not ahead of the log: nothing is missing.
+    // After the last event, but not beyond the log: no event is missing.
     expect(store.distance(batches.at(-1)?.position as Position, head)).toBe(0);
     ended.abort();
     await following;
   });
 
-  it('are not the head, however many come last', async () => {
+  it('do not change the head, however many come last', async () => {
     const { store, service } = made;
     const { position } = await store.append(newStream(), sampleEvents(1), 'no-stream');
     for (const count of [5, 60]) {
@@ -239,7 +239,7 @@ describe("the server's own events", () => {
 });
 
 describe('a slow subscriber', () => {
-  it('holds only so much: the rest waits on the server', async () => {
+  it('buffers at most one batch; the server keeps the rest', async () => {
     const EVENTS = amount(1_500, 10_000);
     const { store } = made;
     for (let n = 0; n < EVENTS / 1_000; n += 1)

@@ -17,7 +17,7 @@ import { startCluster, type Cluster, type ClusterNode } from '../support/eventst
 import { openEventStoreDbStore } from './make-eventstoredb-store.ts';
 import { sampleEvents } from './sample-events.ts';
 
-/** Subscribers of one process follow its tail while the cluster changes its leader. */
+/** Subscribers of one process follow the log while the cluster changes its leader. */
 
 const ELECTIONS = amount(9, 60);
 const CATEGORIES = ['apple', 'pear', 'fig'];
@@ -71,7 +71,7 @@ const changes: readonly (() => Promise<void>)[] = [
   },
 ];
 
-/** Every event that a subscriber receives, in the order in which it does. */
+/** Every event that a subscriber receives, in order. */
 const follow = async (
   categories: readonly string[],
   pauseMs: () => number,
@@ -106,8 +106,8 @@ const write = async (
   }
 };
 
-describe('the tail of a process', () => {
-  it(`gives each subscriber every event once and in order through ${ELECTIONS} elections`, async () => {
+describe('the subscribers of one process', () => {
+  it(`receive every event once and in order through ${ELECTIONS} elections`, async () => {
     const wanted = [CATEGORIES, ['apple'], ['pear', 'fig'], CATEGORIES];
     const seen = wanted.map((): string[] => []);
     const following = wanted.map((categories, n) =>
@@ -118,7 +118,7 @@ describe('the tail of a process', () => {
     let isWriting = true;
     const writing = Promise.all(
       CATEGORIES.map(async (category, n) => {
-        // The following process itself and another one.
+        // The subscribers' own process and another one.
         const by = n === 0 ? store : other;
         for (let last = -1; isWriting;) last = await write(by, `${category}-7-1`, sampleEvents(3), last);
       }),

@@ -15,7 +15,7 @@ export interface OpenedBackend {
 
 const log = pino({ level: 'silent' });
 
-/** What every backend of the job queue must do. Each test has a queue of its own. */
+/** Tests every promise of the job queue. Every backend runs them, each test on a new queue. */
 export const jobQueueContract = (open: () => Promise<OpenedBackend>): void => {
   let opened: OpenedBackend;
   const registry = new Registry();
@@ -61,7 +61,7 @@ export const jobQueueContract = (open: () => Promise<OpenedBackend>): void => {
     await until(async () => /outcome="completed"} [1-9]/.test(await outcomes()));
   });
 
-  it('has a job that waits or runs once, however often it is enqueued', async () => {
+  it('keeps one job of an id while it waits or runs, however often it is enqueued', async () => {
     const queue = await newQueue();
     await Promise.all(Array.from({ length: 10 }, () => queue.enqueue({ id: 'same', data: {} })));
     expect([await queue.waiting(), await queue.hasLiveJob('same')]).toEqual([1, true]);
@@ -82,7 +82,7 @@ export const jobQueueContract = (open: () => Promise<OpenedBackend>): void => {
     expect(runs).toBe(1);
   });
 
-  it('runs a job again that is over and enqueued once more', async () => {
+  it('runs a finished job again when it is enqueued again', async () => {
     const queue = await newQueue();
     let runs = 0;
     await work(queue, async () => void (runs += 1));
@@ -93,12 +93,12 @@ export const jobQueueContract = (open: () => Promise<OpenedBackend>): void => {
     expect(runs).toBe(3);
   });
 
-  it('knows nothing of a job that never was', async () => {
+  it('has no live job for an unknown id', async () => {
     const queue = await newQueue();
     expect([await queue.hasLiveJob('never'), await queue.waiting()]).toEqual([false, 0]);
   });
 
-  it('tries again what failed, later each time, and gives up after the last attempt', async () => {
+  it('retries a failed job with increasing delays, up to the last attempt', async () => {
     const queue = await newQueue();
     const runs: { attempt: number; isLastAttempt: boolean; at: number }[] = [];
     await work(queue, async ({ attempt, isLastAttempt }) => {
@@ -122,7 +122,7 @@ export const jobQueueContract = (open: () => Promise<OpenedBackend>): void => {
     expect(await queue.hasLiveJob('failing')).toBe(true);
   });
 
-  it('shares jobs between workers, and runs no more at once than each was told', async () => {
+  it('distributes jobs among workers, each within its concurrency', async () => {
     const name = `q-${randomBytes(6).toString('hex')}`;
     const [one, other] = [await openQueue(name), await openQueue(name)];
     const ran = new Map<string, number>();
@@ -146,7 +146,7 @@ export const jobQueueContract = (open: () => Promise<OpenedBackend>): void => {
     expect(most[1]).toBeLessThanOrEqual(2);
   });
 
-  it('hands running jobs back when it is stopped, and somebody else runs them', async () => {
+  it('returns running jobs when it is stopped, and another worker runs them', async () => {
     const queue = await newQueue();
     const runs: number[] = [];
     const processing = await work(queue, async ({ attempt, signal }) => {

@@ -11,31 +11,31 @@ import {
   type EventStoreServiceOptions,
 } from '../support/eventstoredb/event-store-service.ts';
 
-/** Marks that a store has written, newest last. */
-export type Mark = readonly [customerId: number, position: Position];
+/** A written account position; a store lists them newest last. */
+export type AccountPosition = readonly [customerId: number, position: Position];
 
 export interface EventStoreDbUnderTest {
   readonly store: EventStoreDbEventStore;
-  readonly marks: readonly Mark[];
+  readonly accountPositions: readonly AccountPosition[];
 }
 
-/** One process' worth: a store of its own on a server. @param limits the service's for what is about them */
+/** Opens a store as one process does. @param limits `callLimits` in tests that measure times */
 export const openEventStoreDbStore = (
   connectionString: string,
   recordPosition: () => Promise<void> = async () => undefined,
   limits: CallLimits = longCallLimits,
 ): EventStoreDbUnderTest => {
-  const marks: Mark[] = [];
+  const accountPositions: AccountPosition[] = [];
   const store = createEventStoreDbEventStore({
     connectionString,
     limits,
     log: pino({ level: process.env['TEST_LOG_LEVEL'] ?? 'silent' }),
     recordPosition: async (customerId, position) => {
       await recordPosition();
-      marks.push([customerId, position]);
+      accountPositions.push([customerId, position]);
     },
   });
-  return { store, marks };
+  return { store, accountPositions };
 };
 
 export interface EventStoreDbOnService extends EventStoreDbUnderTest {
@@ -43,7 +43,10 @@ export interface EventStoreDbOnService extends EventStoreDbUnderTest {
   readonly dispose: () => Promise<void>;
 }
 
-/** On an in-memory service of its own, which speaks the real protocol. @param limits as of `openEventStoreDbStore` */
+/**
+ * Opens a store on a new in-memory service, which speaks the real protocol.
+ * @param limits as for `openEventStoreDbStore`
+ */
 export const makeEventStoreDbOnService = async (
   options: EventStoreServiceOptions = {},
   limits?: CallLimits,

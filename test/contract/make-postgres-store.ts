@@ -13,7 +13,7 @@ export interface PostgresStoreUnderTest {
   readonly close: () => Promise<void>;
 }
 
-/** One process' worth: a store with a pool of its own on a database. */
+/** Opens a store with its own pool, as one process does. */
 export const openPostgresStore = (
   url: string,
   options: { readonly announceEveryMs?: number } = {},

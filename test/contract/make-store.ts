@@ -1,9 +1,9 @@
 import type { EventStore, Position } from '../../shared/event-store/event-store.ts';
 
-/** A store over a log of its own and how to take it down again. */
+/** A store on a log that other tests do not use, and how to dispose of it. */
 export interface StoreUnderTest {
   readonly store: EventStore;
-  /** Where the log ended when it was made: `START` of an empty one, the default. */
+  /** The head when the store was made. Default: `START`, an empty log. */
   readonly start?: Position;
   readonly dispose: () => Promise<void>;
 }

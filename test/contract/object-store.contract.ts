@@ -4,11 +4,11 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sleep } from '../../shared/async/backoff.ts';
 import { objectKeyOf, type ObjectKey, type ObjectStore } from '../../shared/storage/object-store.ts';
 
-export interface MadeObjectStore {
+export interface ObjectStoreUnderTest {
   readonly store: ObjectStore;
-  /** Files of drafts that are on this machine. */
+  /** The draft files on this machine. */
   readonly drafts: () => Promise<readonly string[]>;
-  /** How many objects there are. */
+  /** The number of objects. */
   readonly count: () => Promise<number>;
   stop(): Promise<void>;
 }
@@ -32,10 +32,10 @@ export async function* chunksOf(bytes: Buffer, size = bytes.length): AsyncGenera
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }
 
-/** What every store of objects does. */
-export const objectStoreContract = (name: string, make: () => Promise<MadeObjectStore>): void => {
-  describe(`${name}, a store of objects`, () => {
-    let made: MadeObjectStore;
+/** Tests every promise of the object store. Every adapter runs them. */
+export const objectStoreContract = (name: string, make: () => Promise<ObjectStoreUnderTest>): void => {
+  describe(`${name}, an object store`, () => {
+    let made: ObjectStoreUnderTest;
     let store: ObjectStore;
     beforeAll(async () => {
       made = await make();
@@ -50,7 +50,7 @@ export const objectStoreContract = (name: string, make: () => Promise<MadeObject
       return key;
     };
 
-    it('gives back what was written, in whole and in parts', async () => {
+    it('returns what was written, in whole and in parts', async () => {
       const bytes = randomBytes(1_000_000);
       const key = await put(bytes);
       expect(await store.sizeOf(key)).toBe(bytes.length);
@@ -67,7 +67,7 @@ export const objectStoreContract = (name: string, make: () => Promise<MadeObject
       expect(await made.drafts()).toEqual([]);
     });
 
-    it('lets a draft be read before it is kept, and nobody else see it', async () => {
+    it('shows a draft to its writer only, until it is kept', async () => {
       const before = await made.count();
       const draft = await store.begin(newKey(), 'image/png');
       await draft.write(chunksOf(Buffer.from('beginning'), 5));
@@ -83,7 +83,7 @@ export const objectStoreContract = (name: string, make: () => Promise<MadeObject
       expect([await made.count(), await made.drafts()]).toEqual([before, []]);
     });
 
-    it('passes on why bytes break off, and leaves nothing once the draft is discarded', async () => {
+    it('passes on the error that ended the bytes, and leaves no file after the draft is discarded', async () => {
       const before = await made.count();
       const draft = await store.begin(newKey(), 'image/png');
       const brokenOff = async function* (): AsyncGenerator<Buffer> {
@@ -95,21 +95,21 @@ export const objectStoreContract = (name: string, make: () => Promise<MadeObject
       expect([await made.count(), await made.drafts()]).toEqual([before, []]);
     });
 
-    it('has nothing under a key that nobody wrote', async () => {
+    it('has no object under a key that was never written', async () => {
       const key = newKey();
       expect(await store.sizeOf(key)).toBeUndefined();
       expect(await store.read(key)).toBeUndefined();
       await store.remove(key);
     });
 
-    it('forgets what is removed, and nothing else', async () => {
+    it('deletes the removed object only', async () => {
       const [one, other] = [await put(Buffer.from('one')), await put(Buffer.from('other'))];
       await store.remove(one);
       await store.remove(one);
       expect([await store.sizeOf(one), await store.sizeOf(other)]).toEqual([undefined, 5]);
     });
 
-    it('takes many at once', async () => {
+    it('accepts many concurrent writes', async () => {
       const sizes = Array.from({ length: 20 }, (_, n) => 1 + n * 30_000);
       const keys = await Promise.all(sizes.map((size) => put(randomBytes(size))));
       expect(await Promise.all(keys.map((key) => store.sizeOf(key)))).toEqual(sizes);
@@ -122,7 +122,7 @@ export const objectStoreContract = (name: string, make: () => Promise<MadeObject
       for (const stream of reads) stream?.destroy();
     });
 
-    it('sweeps drafts that nobody writes to any more, and no others', async () => {
+    it('sweeps drafts that are no longer being written, and no others', async () => {
       const draft = await store.begin(newKey(), 'image/png');
       await draft.write(chunksOf(Buffer.from('left behind')));
       expect(await store.sweep(60_000)).toBe(0);
@@ -131,7 +131,7 @@ export const objectStoreContract = (name: string, make: () => Promise<MadeObject
       expect(await made.drafts()).toEqual([]);
     });
 
-    it('says that it works', async () => {
+    it('reports that it works', async () => {
       await store.check();
     });
   });

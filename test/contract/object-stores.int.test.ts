@@ -17,7 +17,7 @@ import { startS3Service, type S3Service } from '../support/s3-service.ts';
 import { chunksOf, objectStoreContract } from './object-store.contract.ts';
 
 const run = promisify(execFile);
-/** Mounting a small disk takes it. */
+/** Mounting a small disk needs root. */
 const isRoot = process.getuid?.() === 0;
 
 const filesIn = async (folder: string): Promise<readonly string[]> =>
@@ -25,7 +25,7 @@ const filesIn = async (folder: string): Promise<readonly string[]> =>
     entry.isFile() ? [entry.name] : [],
   );
 
-/** Waits until this process has no file of the folder open. */
+/** Waits until this process has no open file in the folder. */
 const noneOpenIn = async (folder: string): Promise<void> => {
   const isOpen = async (): Promise<boolean> => {
     const files = await readdir('/proc/self/fd');
@@ -70,7 +70,7 @@ objectStoreContract('S3', async () => {
   };
 });
 
-describe('a store that does not work', () => {
+describe('an object store that does not work', () => {
   let folder: string;
   let s3: S3Service;
   let store: ObjectStore;
@@ -84,7 +84,7 @@ describe('a store that does not work', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it.each(['error', 'cut'] as const)('says so: S3, %s', async (how) => {
+  it.each(['error', 'cut'] as const)('reports it: S3, %s', async (how) => {
     s3.fail(how);
     const key = keyOf('ab-1.png');
     await expect(store.sizeOf(key)).rejects.toThrow(ObjectStoreUnavailableError);
@@ -100,7 +100,7 @@ describe('a store that does not work', () => {
     expect(await store.sizeOf(key)).toBeUndefined();
   });
 
-  it('says so: S3 without the bucket', async () => {
+  it('reports it: S3 without the bucket', async () => {
     s3.fail('no-bucket');
     const draft = await store.begin(keyOf('ab-1.png'), 'image/png');
     await draft.write(chunksOf(Buffer.from('x')));
@@ -110,7 +110,7 @@ describe('a store that does not work', () => {
     s3.fail(undefined);
   });
 
-  it('says so: a folder in which no object can be made', async () => {
+  it('reports it: a folder without write permission', async () => {
     const broken = await openObjectStore(undefined, join(folder, 'broken'));
     await mkdir(join(folder, 'broken', 'assets'), { recursive: true });
     await writeFile(join(folder, 'broken', 'assets', 'objects'), '');
@@ -140,7 +140,7 @@ describe('a store that does not work', () => {
     }
   });
 
-  it('with a wrong secret is refused by what it signs', async () => {
+  it('reports a wrong secret', async () => {
     const wrong = parseS3Location(s3.url.replace('test%2Fsecret', 'other%2Fsecret'));
     await expect((await openObjectStore(wrong, folder)).check()).rejects.toThrow(ObjectStoreUnavailableError);
   });
@@ -157,7 +157,7 @@ describe('a store that does not work', () => {
     expect(s3.requests.filter((request) => request.includes('ab-2.png'))).toHaveLength(1);
   });
 
-  it('says so: a folder that is a file', async () => {
+  it('reports it: a folder that is a file', async () => {
     await writeFile(join(folder, 'assets'), '');
     const broken = await openObjectStore(undefined, folder);
     await expect(broken.begin(keyOf('ab-1.png'), 'image/png')).rejects.toThrow(ObjectStoreUnavailableError);
@@ -166,7 +166,7 @@ describe('a store that does not work', () => {
 });
 
 describe('the address of an S3 store', () => {
-  it('is read', () => {
+  it('is parsed', () => {
     expect(parseS3Location('s3://assets?region=eu-central-1')).toEqual({
       bucket: 'assets',
       prefix: '',
@@ -190,10 +190,10 @@ describe('the address of an S3 store', () => {
     's3://assets?regoin=x',
     's3://assets/a%2f..',
     'nonsense',
-  ])('is not %s', (text) => expect(() => parseS3Location(text)).toThrow(RangeError));
+  ])('refuses %s', (text) => expect(() => parseS3Location(text)).toThrow(RangeError));
 });
 
-describe('keys', () => {
+describe('an object key', () => {
   it.each([
     '',
     'a',
@@ -206,5 +206,5 @@ describe('keys', () => {
     `ab${'c'.repeat(200)}`,
     '.ab',
     'ab-1.',
-  ])('are not %j', (text) => expect(objectKeyOf(text)).toBeUndefined());
+  ])('refuses %j', (text) => expect(objectKeyOf(text)).toBeUndefined());
 });

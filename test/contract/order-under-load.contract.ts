@@ -13,7 +13,7 @@ import { amount } from '../support/amount.ts';
 const WRITERS = 12;
 const EVENTS = amount(600, 6_000);
 
-/** Appends of 1 to 3 events in turn to ten streams of each writer. @returns the ids in the order of appending */
+/** Appends 1 to 3 events at a time to ten streams of each writer. @returns the ids in the order of the appends */
 const write = async (store: EventStore, events: number): Promise<Map<string, string[]>> => {
   const streams = Array.from({ length: 10 }, () => newStream('load'));
   const written = new Map(streams.map((stream) => [stream, [] as string[]]));
@@ -28,7 +28,10 @@ const write = async (store: EventStore, events: number): Promise<Map<string, str
   return written;
 };
 
-/** Positions in order, and each one further than the last where they are dense; every stream's revisions in order, and exactly what was written. */
+/**
+ * Asserts ascending positions, without gaps where they are dense, ascending revisions in every stream, and exactly
+ * the written events.
+ */
 export const assertOrder = (
   seen: readonly RecordedEvent[],
   written: ReadonlyMap<string, readonly string[]>,
@@ -54,7 +57,7 @@ export const orderUnderLoadContract = (name: string, makeStore: MakeStore): void
   describe(`${name}: order under load`, () => {
     const store = useStore(makeStore);
 
-    it(`${WRITERS} writers, ${EVENTS} events, a reader tailing them`, async () => {
+    it(`is kept for ${WRITERS} writers, ${EVENTS} events and a reader that follows them`, async () => {
       const ended = new AbortController();
       const startMs = performance.now();
       let batches = 0;

@@ -11,7 +11,7 @@ import { makePostgresStore, openPostgresStore } from './make-postgres-store.ts';
 import { newStream, readIds, sampleEvents } from './sample-events.ts';
 import { until } from '../support/toy-projection.ts';
 
-/** Between store and Postgres: can stop passing on answers, cut everything, refuse. */
+/** A proxy between store and Postgres that can withhold answers, cut connections or refuse them. */
 const startProxy = async (target: URL) => {
   const sockets = new Set<Socket>();
   let stalled = false;
@@ -72,17 +72,17 @@ const appendSoon = async (store: EventStore, ...request: Parameters<EventStore['
   return result;
 };
 
-/** 3 s are promised; the rest is room for a busy machine. */
+/** The limit is 3 s; the rest allows for a busy machine. */
 const ANSWER_MS_MAX = 6_000;
 
-describe('Postgres away, stalled, cut', () => {
+describe('a store whose Postgres is unavailable, stalled or cut off', () => {
   let made: Awaited<ReturnType<typeof makePostgresStore>>;
   beforeAll(async () => {
     made = await makePostgresStore();
   });
   afterAll(() => made.dispose());
 
-  it('is unavailable soon when nobody listens', async () => {
+  it('fails as unavailable within 3 s when no server listens', async () => {
     const proxy = await startProxy(new URL(made.database.url));
     await proxy.stop();
     const { store, close } = openPostgresStore(proxy.url);
@@ -95,7 +95,7 @@ describe('Postgres away, stalled, cut', () => {
     await close();
   });
 
-  it('is unavailable in time when connecting hangs, and close does not hang', async () => {
+  it('fails as unavailable within 3 s when connecting hangs, and closes in time', async () => {
     const proxy = await startProxy(new URL(made.database.url));
     proxy.stall(true);
     const { store, close } = openPostgresStore(proxy.url);
@@ -109,7 +109,7 @@ describe('Postgres away, stalled, cut', () => {
     await proxy.stop();
   });
 
-  it('has an unknown outcome when the answer is lost; the repeat tells that it was written', async () => {
+  it('fails as unknown when the answer is lost; the repeat returns that it was written', async () => {
     const proxy = await startProxy(new URL(made.database.url));
     const { store, close } = openPostgresStore(proxy.url);
     const stream = newStream();
@@ -137,7 +137,7 @@ describe('Postgres away, stalled, cut', () => {
     await proxy.stop();
   });
 
-  it('is a definite refusal when Postgres gives up waiting for the lock: nothing was written', async () => {
+  it('fails as unavailable when Postgres stops waiting for the lock, and writes nothing', async () => {
     const blocker = await made.pool.connect();
     await blocker.query('begin');
     await blocker.query('select pg_advisory_xact_lock(7216002)');

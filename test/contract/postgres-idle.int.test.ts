@@ -10,12 +10,12 @@ import { until } from '../support/toy-projection.ts';
 import { openPostgresStore } from './make-postgres-store.ts';
 import { newStream, sampleEvents } from './sample-events.ts';
 
-/** What subscribers ask of Postgres: the statements of their store are counted by name. */
+/** Queries that subscribers send to Postgres, counted by name. */
 
 const SUBSCRIBERS = 20;
 const IDLE_MS = 5_000;
-/** Without a notification the log is looked at this often. */
-const LOOK_MS = 1_000;
+/** How often the log is read without a notification. */
+const POLL_MS = 1_000;
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -23,28 +23,28 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** The pool, and the statements sent through it, counted by name. */
-const counted = (pool: Pool): { readonly pool: Pool; readonly asked: Map<string, number> } => {
-  const asked = new Map<string, number>();
+/** A pool that counts its queries by name. */
+const countQueries = (pool: Pool): { readonly pool: Pool; readonly queries: Map<string, number> } => {
+  const queries = new Map<string, number>();
   const counting = new Proxy(pool, {
     get: (target, member: keyof Pool) => {
       if (member !== 'query') return target[member];
       return (config: QueryConfig) => {
         const name = config.name ?? 'unnamed';
-        asked.set(name, (asked.get(name) ?? 0) + 1);
+        queries.set(name, (queries.get(name) ?? 0) + 1);
         return target.query(config);
       };
     },
   });
-  return { pool: counting, asked };
+  return { pool: counting, queries };
 };
 
 describe(`${SUBSCRIBERS} subscribers of one store`, () => {
-  it('look at the log once a second in all while nothing happens, and read what comes once', async () => {
+  it('read the head once a second in total while no event comes, and read new events once', async () => {
     const log = pino({ level: 'silent' });
     const connectionString = database.url;
     const own = createPool({ connectionString, applicationName: 'exchange-test', max: 4 }, log);
-    const { pool, asked } = counted(own);
+    const { pool, queries } = countQueries(own);
     const store = createPostgresEventStore({ connectionString, pool, log });
     const other = openPostgresStore(database.url);
     const ended = new AbortController();
@@ -60,30 +60,30 @@ describe(`${SUBSCRIBERS} subscribers of one store`, () => {
     await until(async () => store.listening);
     await sleep(100);
 
-    asked.clear();
+    queries.clear();
     const startMs = performance.now();
     await sleep(IDLE_MS);
-    const looksMax = (performance.now() - startMs) / 1_000 + 1;
-    expect([...asked.keys()]).toEqual(['log_head']);
-    expect(asked.get('log_head')).toBeLessThanOrEqual(looksMax);
+    const pollsMax = (performance.now() - startMs) / 1_000 + 1;
+    expect([...queries.keys()]).toEqual(['log_head']);
+    expect(queries.get('log_head')).toBeLessThanOrEqual(pollsMax);
 
-    asked.clear();
+    queries.clear();
     await other.store.append(newStream(), sampleEvents(3), 'no-stream');
     await reach(6);
-    expect(asked.get('read_log')).toBe(1);
+    expect(queries.get('read_log')).toBe(1);
 
     ended.abort();
     await Promise.all(following);
-    asked.clear();
+    queries.clear();
     await sleep(1_500);
-    expect([...asked]).toEqual([]);
+    expect([...queries]).toEqual([]);
     await other.close();
     await store.close();
     await own.end();
   });
 });
 
-it('a notification of more than the log holds stops no subscriber', async () => {
+it('a notification beyond the end of the log stops no subscriber', async () => {
   const { store, pool, close } = openPostgresStore(database.url);
   const ended = new AbortController();
   const stream = newStream();
@@ -96,7 +96,7 @@ it('a notification of more than the log holds stops no subscriber', async () => 
   })();
   await until(async () => seen === 1 && store.listening);
   await pool.query(`select pg_notify('event_log', '1000000')`);
-  await sleep(2 * LOOK_MS);
+  await sleep(2 * POLL_MS);
   await store.append(stream, sampleEvents(1), 0);
   await Promise.race([until(async () => seen === 2), following]);
   expect(seen).toBe(2);

@@ -20,7 +20,7 @@ describe('jobs in Postgres', () => {
     };
   });
 
-  it('makes its tables once, when many processes start at the same moment', async () => {
+  it('creates its tables once when many processes start together', async () => {
     const database = await createTestDatabase();
     const backends = await Promise.all(Array.from({ length: 6 }, () => openPostgresJobs(database.url, log)));
     await Promise.all(backends.map((backend) => backend.close()));
@@ -35,7 +35,7 @@ describe('jobs in Postgres', () => {
     expect(after.rows).toEqual(before.rows);
   });
 
-  it("is not opened on a machine whose clock is not the database's", async () => {
+  it("refuses to open on a machine whose clock differs from the database's", async () => {
     const database = await createTestDatabase();
     for (const aheadMs of [-60_000, 60_000]) {
       const clock = { now: () => Date.now() + aheadMs };
@@ -44,7 +44,7 @@ describe('jobs in Postgres', () => {
     await database.drop();
   });
 
-  it('is opened with a warning where the clocks differ by more than a second', async () => {
+  it('opens with a warning where the clocks differ by more than a second', async () => {
     const database = await createTestDatabase();
     const warnings: unknown[] = [];
     const noting = pino({ level: 'warn' }, { write: (line: string) => void warnings.push(JSON.parse(line)) });
@@ -56,7 +56,7 @@ describe('jobs in Postgres', () => {
     expect(warnings).toMatchObject([{ aheadMs: expect.closeTo(1_800, -3) }]);
   });
 
-  it('takes no more connections than it was given', async () => {
+  it('uses at most the given number of connections', async () => {
     const database = await createTestDatabase();
     const backend = await openPostgresJobs(database.url, log);
     const { openBullmqQueue } = await import('../../shared/queue/bullmq-queue.ts');

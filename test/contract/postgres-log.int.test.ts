@@ -10,19 +10,19 @@ import { createLogReader } from '../../shared/event-store/postgres/read-log.ts';
 import { makePostgresStore } from './make-postgres-store.ts';
 import { newStream, readIds, sampleEvent, sampleEvents, takeUntil, toArray } from './sample-events.ts';
 
-type Made = Awaited<ReturnType<typeof makePostgresStore>>;
+type StoreOnDatabase = Awaited<ReturnType<typeof makePostgresStore>>;
 
 describe('the log in Postgres', () => {
-  let made: Made;
+  let made: StoreOnDatabase;
   beforeAll(async () => {
     made = await makePostgresStore();
   });
   afterAll(() => made.dispose());
 
-  it('never scans the table, not even with plans that were made while it was empty', async () => {
+  it('is never scanned as a whole, also by plans made while it was empty', async () => {
     const client = await made.pool.connect();
     try {
-      // Enough calls for Postgres to settle on its generic plans, all of them on an empty table.
+      // Enough calls for Postgres to switch to generic plans, all of them on an empty table.
       for (let n = 0; n < 12; n += 1) {
         await client.query(`select * from read_log(0, 100, 1000000, null)`);
         await client.query(`select * from read_log(0, 100, 1000000, '{a}')`);
@@ -52,7 +52,7 @@ describe('the log in Postgres', () => {
     }
   });
 
-  it('appends by index probes only, whatever the planner would prefer for an empty table', async () => {
+  it('is appended to by index probes only, also when the planner prefers a scan of an empty table', async () => {
     const scans = async () => {
       const { rows } = await made.pool.query(
         `select pg_stat_get_numscans('events'::regclass)::int as scans, pg_stat_get_tuples_returned('events'::regclass)::int as tuples`,
@@ -63,7 +63,7 @@ describe('the log in Postgres', () => {
     const streams = [...Array(50).keys()].map(() => newStream());
     await Promise.all(streams.map((stream) => made.store.append(stream, sampleEvents(1), 'no-stream')));
     await Promise.all(streams.map((stream) => made.store.append(stream, sampleEvents(1), 'any')));
-    // The statistics of a session are published at most once a second.
+    // Postgres publishes the statistics of a session at most once a second.
     await new Promise((resolve) => setTimeout(resolve, 1_200));
     await made.store.append(newStream(), sampleEvents(1), 'any');
     await new Promise((resolve) => setTimeout(resolve, 200));
@@ -74,7 +74,7 @@ describe('the log in Postgres', () => {
     });
   });
 
-  it('knows the last position of every account, and never moves it back', async () => {
+  it('stores the last position of every account, and never moves it back', async () => {
     const metadata = (customerId: number) => ({ ...sampleEvent().metadata, customerId });
     const append = (customerId: number) =>
       made.store.append(newStream(), [sampleEvent({ metadata: metadata(customerId) })], 'no-stream');
@@ -93,7 +93,7 @@ describe('the log in Postgres', () => {
     ]);
   });
 
-  it('refuses only the append that Postgres refuses, not its companions in the batch', async () => {
+  it('refuses only the append that Postgres refuses, not others in the same batch', async () => {
     await made.pool.query(`alter table events add constraint no_poison check (type <> 'Poison')`);
     const stream = newStream();
     const good = [...Array(30).keys()].map(() =>
@@ -109,7 +109,7 @@ describe('the log in Postgres', () => {
     await made.pool.query('alter table events drop constraint no_poison');
   });
 
-  it('bounds a page by its bytes, whatever the number of events asked for', async () => {
+  it('limits a page by bytes, regardless of the requested number of events', async () => {
     const after = await made.store.head();
     const stream = newStream('large');
     const text = 'x'.repeat(1_000_000);
@@ -138,7 +138,7 @@ describe('the log in Postgres', () => {
 });
 
 describe('streams that are read together', () => {
-  it('do not share the failure of one of them', async () => {
+  it('do not fail together', async () => {
     const made = await makePostgresStore();
     const streams = [...Array(6).keys()].map(() => newStream());
     for (const stream of streams) await made.store.append(stream, sampleEvents(1), 'no-stream');
@@ -166,15 +166,15 @@ describe('streams that are read together', () => {
   });
 });
 
-describe('a log that is not what it must be', () => {
-  let made: Made;
+describe('a damaged log', () => {
+  let made: StoreOnDatabase;
   beforeAll(async () => {
     made = await makePostgresStore();
     await made.store.append(newStream(), sampleEvents(30), 'no-stream');
   });
   afterAll(() => made.dispose());
 
-  it('stops a subscription that is waiting when the log is replaced by an older one', async () => {
+  it('stops a waiting subscription when the log is replaced by an older one', async () => {
     const options = { after: await made.store.head(), signal: new AbortController().signal };
     const tail = toArray(made.store.subscribeToAll(options));
     const refused = expect(tail).rejects.toBeInstanceOf(LogGapError);
@@ -182,7 +182,7 @@ describe('a log that is not what it must be', () => {
     await refused;
   });
 
-  it('stops a subscription at a missing position, filtered or not', async () => {
+  it('stops a subscription at a missing position, with and without a filter', async () => {
     await made.pool.query('delete from events where position = 12');
     const signal = new AbortController().signal;
     await expect(toArray(made.store.subscribeToAll({ after: START, signal }))).rejects.toBeInstanceOf(

@@ -8,7 +8,7 @@ export const readContract = (name: string, makeStore: MakeStore): void => {
   describe(`${name}: an empty log`, () => {
     const store = useStore(makeStore);
 
-    it('has its start as its head and no events', async () => {
+    it('has START as its head and no events', async () => {
       expect(await store().head()).toBe(store.start());
       expect(await store().readAll({ after: store.start(), limit: 10 })).toEqual([]);
       expect(await toArray(store().readStream('sample-none'))).toEqual([]);
@@ -19,7 +19,7 @@ export const readContract = (name: string, makeStore: MakeStore): void => {
   describe(`${name}: readStream`, () => {
     const store = useStore(makeStore);
 
-    it('gives back what was appended, with its place and time', async () => {
+    it('returns what was appended, with its position, revision and time', async () => {
       const stream = newStream();
       const awkward = {
         strings: ['\0', '\ud800', '\u2028', '"\\'],
@@ -41,7 +41,7 @@ export const readContract = (name: string, makeStore: MakeStore): void => {
       expect(Math.abs(Date.parse(read[0]?.recordedAt ?? '') - Date.now())).toBeLessThan(60_000);
     });
 
-    it('reads in both directions, from a revision, up to a limit, over pages of any number', async () => {
+    it('reads in both directions, from a revision, up to a limit, across pages', async () => {
       const stream = newStream();
       await store().append(stream, sampleEvents(1_000), 'no-stream');
       await store().append(stream, sampleEvents(234), 999);
@@ -64,7 +64,7 @@ export const readContract = (name: string, makeStore: MakeStore): void => {
       );
     });
 
-    it('reads many at once as each alone: short, long, large, backward, and none', async () => {
+    it('reads many streams at once as each alone: short, long, large, backward, missing', async () => {
       const large = { text: 'x'.repeat(300_000) };
       const streams = await Promise.all(
         [1, 2, 3, 1_000, 5].map(async (count, n) => {
@@ -81,15 +81,15 @@ export const readContract = (name: string, makeStore: MakeStore): void => {
       const asked = [...streams, 'sample-none'].flatMap((stream) =>
         options.map((option) => ({ stream, option })),
       );
-      const readOf = async ({ stream, option }: (typeof asked)[number]) =>
+      const readOne = async ({ stream, option }: (typeof asked)[number]) =>
         (await toArray(store().readStream(stream, option))).map(({ id, revision }) => `${revision} ${id}`);
       const alone: string[][] = [];
-      for (const one of asked) alone.push(await readOf(one));
+      for (const one of asked) alone.push(await readOne(one));
       expect(alone.map(({ length }) => length)).toEqual(
         [1, 2, 3, 1_000, 5, 0].flatMap((count) => [count, count, Math.max(0, count - 1), Math.min(count, 2)]),
       );
       const often = Array.from({ length: 4 }, () => asked).flat();
-      expect(await Promise.all(often.map(readOf))).toEqual(Array.from({ length: 4 }, () => alone).flat());
+      expect(await Promise.all(often.map(readOne))).toEqual(Array.from({ length: 4 }, () => alone).flat());
     });
   });
 

@@ -15,12 +15,12 @@ describeRedis('jobs in Redis', () => {
     dispose: () => testRedis.clear(),
   }));
 
-  it('says what Redis does when its memory is full', async () => {
+  it('reports how Redis behaves when its memory is full', async () => {
     const backend = await openRedisJobs(testRedis.url, testRedis.keyPrefix, log);
     expect(backend.detail['evictionPolicy']).toMatch(/^(noeviction|allkeys-|volatile-)/);
   });
 
-  it('fails to open, in bounded time, when there is no Redis', async () => {
+  it('fails to open, in bounded time, without Redis', async () => {
     await expect(openRedisJobs('redis://127.0.0.1:1', 'none:', log)).rejects.toThrow();
   });
 });

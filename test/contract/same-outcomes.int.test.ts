@@ -21,12 +21,12 @@ interface Append {
   readonly stream: string;
   readonly events: readonly NewEvent[];
   readonly expected: ExpectedRevision;
-  /** Not waited for: under way at once with the next one, if that is of another stream. */
+  /** Sent without waiting for it, if the next append is to another stream. */
   readonly together: boolean;
 }
 
-/** Relative to what came before, so that every kind of outcome comes up often. */
-const aStep = fc.record({
+/** Relative to earlier appends, so that every kind of outcome is frequent. */
+const arbitraryStep = fc.record({
   stream: fc.nat(2),
   count: fc.integer({ min: 1, max: 4 }),
   expected: fc.oneof(
@@ -34,16 +34,16 @@ const aStep = fc.record({
     { weight: 4, arbitrary: fc.constant('current' as const) },
     { weight: 2, arbitrary: fc.nat(8) },
   ),
-  /** Which earlier append to repeat, counted from the last one; undefined for a new one. */
+  /** Which earlier append to repeat, counted from the last one; undefined for a new append. */
   repeats: fc.option(fc.nat(3), { nil: undefined, freq: 3 }),
   change: fc.constantFrom(
     ...(['none', 'none', 'none', 'none', 'prefix', 'last id', 'more', 'expected'] as const),
   ),
   together: fc.boolean(),
 });
-type Step = typeof aStep extends fc.Arbitrary<infer T> ? T : never;
+type Step = typeof arbitraryStep extends fc.Arbitrary<infer T> ? T : never;
 
-const changed = (append: Append, { change, expected }: Step): Append => {
+const changeAppend = (append: Append, { change, expected }: Step): Append => {
   const { events } = append;
   const variants = {
     none: append,
@@ -55,8 +55,8 @@ const changed = (append: Append, { change, expected }: Step): Append => {
   return variants[change];
 };
 
-/** Makes appends of the steps by trying them on a store of its own. */
-const concrete = async (steps: readonly Step[]): Promise<Append[]> => {
+/** Turns steps into appends by running them on a separate store. */
+const appendsOf = async (steps: readonly Step[]): Promise<Append[]> => {
   const store = createMemoryEventStore();
   const streams = [newStream('property'), newStream('property'), newStream('property')];
   const appends: Append[] = [];
@@ -67,14 +67,15 @@ const concrete = async (steps: readonly Step[]): Promise<Append[]> => {
     const current = (await toArray(store.readStream(stream))).length - 1;
     const expected = step.expected === 'current' ? (current < 0 ? 'no-stream' : current) : step.expected;
     const events = Array.from({ length: step.count }, () => sampleEvent({ data: { id: randomUUID() } }));
-    const append = earlier === undefined ? { stream, events, expected, together } : changed(earlier, step);
+    const append =
+      earlier === undefined ? { stream, events, expected, together } : changeAppend(earlier, step);
     appends.push(append);
     await store.append(append.stream, append.events, append.expected).catch(() => undefined);
   }
   return appends;
 };
 
-/** Runs the appends and gives everything a caller could see, but positions: what stands at them instead. */
+/** Runs the appends. @returns everything that a caller sees; positions are replaced by the event stored there */
 const run = async (store: EventStore, appends: readonly Append[]) => {
   const base = await store.head();
   const outcomeOf = async ({ stream, events, expected }: Append) => {
@@ -108,7 +109,7 @@ const run = async (store: EventStore, appends: readonly Append[]) => {
     events: contents
       .flat()
       .map((event) => ({ ...event, recordedAt: '', position: names.get(event.position) })),
-    /** In the order of the log; appends that were under way together come in any order where it is not dense. */
+    /** The order of the log. Undefined where it is not dense: concurrent appends come in any order there. */
     log: store.distanceUnit === 'events' ? [...names.values()] : undefined,
   };
 };
@@ -122,7 +123,7 @@ const wholeLog = async (store: EventStore, base: Position): Promise<readonly Rec
   }
 };
 
-/** A new one in each run, or those that are asked for (`OUTCOME_SEEDS=1,2,3`). */
+/** A new seed for each run, or those in `OUTCOME_SEEDS=1,2,3`. */
 const newSeeds = (): readonly number[] =>
   (process.env['OUTCOME_SEEDS'] ?? String(Date.now() % 1_000_000)).split(',').map(Number);
 
@@ -131,20 +132,20 @@ const others: readonly (readonly [string, MakeStore])[] = [
   ['EventStoreDB over gRPC', makeEventStoreDbOnService],
 ];
 
-/** Those that once told the stores apart: an append to `any` whose events stood in the stream twice. */
-const seedsKept = [721_029];
+/** Seeds that once found a difference: an append with `any` whose events the stream held twice. */
+const knownSeeds = [721_029];
 
 describe.each(others)('memory and %s', (_name, makeStore) => {
   const other = useStore(makeStore);
 
-  it.each([...seedsKept, ...newSeeds()])(
+  it.each([...knownSeeds, ...newSeeds()])(
     'give the same outcome for every sequence of appends (seed %d)',
     async (seed) => {
       const kinds = { accepted: 0, repeated: 0, conflict: 0 };
       const property = fc.asyncProperty(
-        fc.array(aStep, { minLength: 4, maxLength: 25, size: 'max' }),
+        fc.array(arbitraryStep, { minLength: 4, maxLength: 25, size: 'max' }),
         async (steps) => {
-          const appends = await concrete(steps);
+          const appends = await appendsOf(steps);
           const memory = await run(createMemoryEventStore(), appends);
           for (const outcome of memory.outcomes) {
             kinds['conflict' in outcome ? 'conflict' : outcome.repeated ? 'repeated' : 'accepted'] += 1;

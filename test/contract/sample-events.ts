@@ -9,7 +9,7 @@ import {
   type RecordedEvent,
 } from '../../shared/event-store/event-store.ts';
 
-/** An event that nothing depends on. */
+/** An event that no other code depends on. */
 export const sampleEvent = (overrides: Partial<NewEvent> = {}): NewEvent => ({
   id: randomUUID(),
   type: 'SampleRecorded',
@@ -29,7 +29,7 @@ export const sampleEvent = (overrides: Partial<NewEvent> = {}): NewEvent => ({
 export const sampleEvents = (count: number): NewEvent[] => Array.from({ length: count }, () => sampleEvent());
 
 let streams = 0;
-/** A stream that no other test uses. */
+/** A stream name that no other test uses. */
 export const newStream = (category = 'sample'): string => `${category}-${process.pid}-${(streams += 1)}`;
 
 export const toArray = async <T>(items: AsyncIterable<T>): Promise<T[]> => {
@@ -41,7 +41,7 @@ export const toArray = async <T>(items: AsyncIterable<T>): Promise<T[]> => {
 export const readIds = async (store: EventStore, stream: string): Promise<string[]> =>
   (await toArray(store.readStream(stream))).map((event) => event.id);
 
-/** Takes batches until `enough` says so of everything that has come so far. */
+/** Collects events until `enough` is true for all events so far. */
 export const takeUntil = async (
   batches: AsyncIterable<EventBatch>,
   enough: (events: readonly RecordedEvent[], batch: EventBatch) => boolean,
@@ -54,13 +54,13 @@ export const takeUntil = async (
   return events;
 };
 
-/** A position like this one that the log has not reached, if this one is its end. */
+/** A position of this form after the end of the log, if the given one is the end. */
 export const positionAhead = (position: Position): Position =>
   position.replaceAll(/\d+/g, (digits) =>
     String(BigInt(digits) + 1n).padStart(digits.length, '0'),
   ) as Position;
 
-/** A subscriber is at `target`; in a log that holds more than its own events it may have passed some of those. */
+/** Asserts that a subscriber is at `target`. In a log with other events it may have passed some of those. */
 export const expectReached = (store: EventStore, position: Position | undefined, target: Position): void => {
   if (store.distanceUnit === 'events') expect(position).toBe(target);
   else expect(comparePositions(position as Position, target)).toBeGreaterThanOrEqual(0);

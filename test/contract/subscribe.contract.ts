@@ -27,7 +27,7 @@ export const subscribeContract = (name: string, makeStore: MakeStore): void => {
         ...(more.batchSize === undefined ? {} : { batchSize: more.batchSize }),
       });
 
-    it('says at once that there is nothing more, and goes on with what comes', async () => {
+    it('reports at once that it has caught up, and delivers new events', async () => {
       const batches = subscribe(await store().head())[Symbol.asyncIterator]();
       const first = (await batches.next()).value as EventBatch;
       expect(first).toMatchObject({ events: [], caughtUp: true });
@@ -35,7 +35,7 @@ export const subscribeContract = (name: string, makeStore: MakeStore): void => {
       const waiting = batches.next();
       const { position } = await store().append(newStream(), sampleEvents(2), 'no-stream');
       const seen = [(await waiting).value as EventBatch];
-      // A log that is pushed may come event by event.
+      // A store that pushes events may deliver them one by one.
       while (seen.flatMap(({ events }) => events).length < 2) {
         seen.push((await batches.next()).value as EventBatch);
       }
@@ -44,7 +44,7 @@ export const subscribeContract = (name: string, makeStore: MakeStore): void => {
       expect(seen.flatMap(({ events }) => events)).toHaveLength(2);
     });
 
-    it('delivers from the start in batches of the given size, and says when it has caught up', async () => {
+    it('delivers from the start in batches of the given size, and reports when it has caught up', async () => {
       for (let n = 0; n < 5; n += 1) await store().append(newStream(), sampleEvents(5), 'no-stream');
       const seen: EventBatch[] = [];
       const events = await takeUntil(subscribe(store.start(), { batchSize: 4 }), (_, batch) => {
@@ -57,7 +57,7 @@ export const subscribeContract = (name: string, makeStore: MakeStore): void => {
       expect(seen.filter((batch) => batch.caughtUp)).toHaveLength(1);
     });
 
-    it('delivers what lies behind a position, exclusive', async () => {
+    it('delivers the events after a position, without the one at it', async () => {
       const { position } = await store().append(newStream(), sampleEvents(2), 'no-stream');
       const behind = sampleEvents(3);
       await store().append(newStream(), behind, 'no-stream');
@@ -65,7 +65,7 @@ export const subscribeContract = (name: string, makeStore: MakeStore): void => {
       expect(events.map((event) => event.id)).toEqual(behind.map((event) => event.id));
     });
 
-    it('lets only the wanted categories through, and moves its position past the others', async () => {
+    it('delivers only the given categories, and moves its position past the others', async () => {
       const after = await store().head();
       await store().append(newStream('apple'), sampleEvents(3), 'no-stream');
       await store().append(newStream('pear'), sampleEvents(2), 'no-stream');
@@ -85,7 +85,7 @@ export const subscribeContract = (name: string, makeStore: MakeStore): void => {
       expect(await takeUntil(subscribe(after, { categories: [] }), (_, batch) => batch.caughtUp)).toEqual([]);
     });
 
-    it('reads on only when the last batch was taken: a slow subscriber sees what came in the meantime', async () => {
+    it('reads the next batch only after the last one was processed, so a slow subscriber receives later events in it', async () => {
       const after = await store().head();
       await store().append(newStream(), sampleEvents(1), 'no-stream');
       const slow = subscribe(after)[Symbol.asyncIterator]();
@@ -98,7 +98,7 @@ export const subscribeContract = (name: string, makeStore: MakeStore): void => {
       expect(next.caughtUp).toBe(true);
     });
 
-    it('gives subscribers that follow together the same events, each those of its own categories', async () => {
+    it('gives subscribers that follow together the same events, each its own categories', async () => {
       const after = await store().head();
       const wanted = [undefined, ['apple'], ['pear', 'fig'], ['none']];
       const last = sampleEvents(1);
@@ -123,7 +123,7 @@ export const subscribeContract = (name: string, makeStore: MakeStore): void => {
       }
     });
 
-    it('ends normally and at once when its signal fires, waiting or not', async () => {
+    it('ends immediately and without error when its signal fires, waiting or not', async () => {
       const waiting = toArray(subscribe(await store().head()));
       const busy = (async () => {
         let batches = 0;
@@ -138,7 +138,7 @@ export const subscribeContract = (name: string, makeStore: MakeStore): void => {
       expect(await toArray(subscribe(store.start()))).toEqual([]);
     });
 
-    it('refuses a position that the log has not reached, instead of waiting until it has', async () => {
+    it('refuses a position after the end of the log instead of waiting for it', async () => {
       const head = await store().head();
       await expect(toArray(subscribe(positionAhead(head)))).rejects.toBeInstanceOf(LogGapError);
     });

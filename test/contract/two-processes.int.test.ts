@@ -14,7 +14,7 @@ import { makePostgresStore, openPostgresStore, type PostgresStoreUnderTest } fro
 import { assertOrder } from './order-under-load.contract.ts';
 import { newStream, readIds, sampleEvent, sampleEvents, takeUntil, toArray } from './sample-events.ts';
 
-/** Does what a command does: repeats the same ids at the same revision until it has an answer. */
+/** Repeats the same ids at the same revision until it gets an answer, as a command does. */
 const appendUntilKnown = async (
   store: EventStore,
   stream: string,
@@ -53,7 +53,7 @@ describe('two processes on one database', () => {
     return rows.length;
   };
 
-  it('keep one order: 2 x 6 writers with connections killed under them, a tail on either side', async () => {
+  it('keep one order with 2 x 6 writers whose connections are killed and a subscriber on either side', async () => {
     const ended = new AbortController();
     const written = new Map<string, string[]>();
     const total = 12 * 250;
@@ -104,7 +104,7 @@ describe('two processes on one database', () => {
     expect(retries).toBeGreaterThan(0);
   });
 
-  it('let exactly one of two creators win', async () => {
+  it('let exactly one of two creators of a stream win', async () => {
     for (let round = 0; round < 30; round += 1) {
       const stream = newStream();
       const outcomes = await Promise.allSettled(
@@ -116,7 +116,7 @@ describe('two processes on one database', () => {
     }
   });
 
-  it('survive a conflict storm on one stream: every writer gets in, once', async () => {
+  it('complete every append, once, when all writers compete for one stream', async () => {
     const stream = newStream();
     await first.store.append(stream, sampleEvents(1), 'no-stream');
     let conflicts = 0;
@@ -143,7 +143,7 @@ describe('two processes on one database', () => {
     expect((await readIds(first.store, stream)).slice(1).toSorted()).toEqual(ids.toSorted());
   });
 
-  it('wake one another, and find what they missed by themselves when LISTEN is cut', async () => {
+  it('notify each other, and poll when LISTEN is cut', async () => {
     const ended = new AbortController();
     const batches = second.store.subscribeToAll({ after: await second.store.head(), signal: ended.signal });
     const tail = batches[Symbol.asyncIterator]();
@@ -174,7 +174,7 @@ describe('two processes on one database', () => {
     ended.abort();
   });
 
-  it('tell one another of the last append before they end, however seldom they announce', async () => {
+  it('notify each other of the last append before they end, however rarely they announce', async () => {
     const heard: string[] = [];
     const other = new Client({ connectionString: first.database.url });
     other.on('notification', ({ payload }) => heard.push(payload ?? ''));
@@ -189,13 +189,13 @@ describe('two processes on one database', () => {
     await append();
     const { position } = await append();
     await seldom.close();
-    // In the order of the server's queue: what was told before is heard by now.
+    // The server delivers in order: earlier notifications have arrived by now.
     await other.query('select 1');
     await other.end();
     expect(heard).toContain(String(parsePosition(position)));
   });
 
-  it('goes on when the connections of the reading pool are killed', async () => {
+  it('continue when the connections of the reading pool are killed', async () => {
     const ended = new AbortController();
     const after = await second.store.head();
     const tail = takeUntil(

@@ -4,11 +4,11 @@ import type { MakeStore, StoreUnderTest } from './make-store.ts';
 
 export interface UseStore {
   (): EventStore;
-  /** Where the tests' part of the log begins. */
+  /** The head before the first test. */
   start(): Position;
 }
 
-/** One store for the tests of a `describe`. */
+/** Opens one store for the tests of a `describe`. */
 export const useStore = (makeStore: MakeStore): UseStore => {
   let made: StoreUnderTest | undefined;
   beforeAll(async () => {
