@@ -9,20 +9,18 @@ import { upload } from '../support/uploads.ts';
 import { findChromium, startChromium, type Chromium, type Tab } from './chromium.ts';
 
 /**
- * Uploaded pages in a real browser: nothing in them runs, however they are opened. The same bytes are opened the same way
- * without our headers as well, where everything has to run: that shows that the test can fail.
- * Skipped where there is no Chromium, which is a failure under `CI=true`.
+ * Scripts in uploaded pages never run in a real browser, however the pages are opened. The same bytes without our
+ * headers must run, which proves that the test can fail. Without Chromium the tests are skipped, or fail under
+ * `CI=true`.
  */
 
 const path = findChromium();
 if (path === undefined) {
-  if (process.env['CI'] === 'true') throw new Error('no Chromium here: set CHROMIUM_PATH');
-  console.warn(
-    'No Chromium here: set CHROMIUM_PATH. What a browser does with uploaded pages was not tested.',
-  );
+  if (process.env['CI'] === 'true') throw new Error('Chromium not found: set CHROMIUM_PATH');
+  console.warn('Chromium not found: set CHROMIUM_PATH. Uploaded pages were not tested in a browser.');
 }
 
-/** Tells the canary in every way that a script has: by a request, by going there, by a message to whoever shows it. */
+/** Notifies the canary in every way that a script has: a request, a navigation, a message to the embedding page. */
 const script = (canary: string): string => `
   const ran = '${canary}/ran' + location.search;
   try { parent.postMessage(ran, '*'); opener.postMessage(ran, '*'); } catch {}
@@ -49,12 +47,12 @@ const filesOf = (canary: string): readonly (readonly [mimeType: string, text: st
   ],
 ];
 
-/** Of the answers that the service gives, which headers are left out on the way. */
+/** The response headers that the proxy removes. */
 const variants = {
-  'as they are served': [],
-  'as a page, were it not for the policy': ['content-disposition'],
-  'as a file to save, without the policy': ['content-security-policy'],
-  'as any other server gives them': [
+  'as the service sends it': [],
+  'shown as a page under the policy': ['content-disposition'],
+  'downloaded, without the policy': ['content-security-policy'],
+  'as a server without these headers sends it': [
     'content-disposition',
     'content-security-policy',
     'cross-origin-resource-policy',
@@ -64,9 +62,9 @@ const variants = {
 type Variant = keyof typeof variants;
 
 const frames = ['iframe', 'object', 'embed', 'img'] as const;
-const ways = ['navigation', 'popup', 'click', ...frames] as const;
-const waysOfScripts = ['worker', 'script'] as const;
-type Way = (typeof ways)[number] | (typeof waysOfScripts)[number];
+const openings = ['navigation', 'popup', 'click', ...frames] as const;
+const scriptOpenings = ['worker', 'script'] as const;
+type Way = (typeof openings)[number] | (typeof scriptOpenings)[number];
 
 const listen = async (server: Server): Promise<string> => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -81,7 +79,7 @@ const ran = new Set<string>();
 /** Paths of assets by media type. */
 const assets = new Map<string, string>();
 
-/** What a page of the same host, or of another one, can do with an asset. */
+/** The embedding page, of the same host or of another one. */
 const hostPage = `<!doctype html><body><script>
   addEventListener('message', ({ data }) => fetch(data, { mode: 'no-cors' }));
 </script></body>`;
@@ -97,7 +95,7 @@ const startServers = async (): Promise<void> => {
   canary = await listen(witness);
 };
 
-/** The service's own answers, some headers left out; and a page of the same host. */
+/** Starts a proxy of the service that removes some headers and serves an embedding page on the same host. */
 const startVariant = async (variant: Variant): Promise<string> => {
   const proxy = createServer((request, response) => {
     if (request.url === '/host') {
@@ -112,7 +110,7 @@ const startVariant = async (variant: Variant): Promise<string> => {
       for (const [name, value] of answer.headers) {
         if (!left.includes(name) && name !== 'connection') response.setHeader(name, value);
       }
-      // As what it is, which the service never says of a script.
+      // The service never sends this type for a script.
       if (left.length > 1 && request.url?.includes('.js') === true) {
         response.setHeader('Content-Type', 'text/javascript');
       }
@@ -124,20 +122,23 @@ const startVariant = async (variant: Variant): Promise<string> => {
   return listen(proxy);
 };
 
-/** In which a script that may run has done so, on a busy machine; in which one that may not had the time to. */
+/**
+ * How long a test waits for scripts that may run, on a busy machine; and how long it watches for scripts that may
+ * not.
+ */
 const RUNS_MS_MAX = 30_000;
 const RUNS_MS = 2_000;
 
 /**
  * Opens every file in every way.
- * @param expected so many are waited for
- * @returns in which it ran: `type way`
+ * @param expected how many scripts to wait for
+ * @returns the opened files whose script ran: `type way`
  */
 const openAll = async (variant: Variant, expected = 0): Promise<readonly string[]> => {
   const origin = await startVariant(variant);
   ran.clear();
   for (const [mimeType, asset] of assets) {
-    const own = mimeType === 'text/javascript' ? waysOfScripts : ways;
+    const own = mimeType === 'text/javascript' ? scriptOpenings : openings;
     for (const way of own) await openOne(way, mimeType, origin, asset);
   }
   const startedAt = performance.now();
@@ -157,7 +158,7 @@ const openOne = async (way: Way, mimeType: string, origin: string, asset: string
     case 'click':
       await tab.goTo(url);
       await sleep(300);
-      // A tab that has shown nothing but a file to save closes itself.
+      // A tab that only downloaded a file closes itself.
       return tab.click(50, 50).catch(() => undefined);
     case 'popup':
       await tab.goTo(`${canary}/`);
@@ -177,7 +178,7 @@ const openOne = async (way: Way, mimeType: string, origin: string, asset: string
   }
 };
 
-/** As an element of a page: of another host, or of the same. */
+/** Embeds the file as an element in a page of another host or of the same. */
 const show = async (tab: Tab, element: string, page: string, url: string): Promise<void> => {
   await tab.goTo(page);
   const source = element === 'object' ? 'data' : 'src';
@@ -188,7 +189,7 @@ const show = async (tab: Tab, element: string, page: string, url: string): Promi
 const register = async (tab: Tab, origin: string, url: string): Promise<void> => {
   await tab.goTo(`${origin}/host`);
   for (const [n, updateViaCache] of ['none', 'all'].entries()) {
-    // What the page has loaded before may come from its cache.
+    // The request may be answered from the page's cache.
     const registered = await tab.evaluate(`fetch(${JSON.stringify(url + n)}).then(() =>
       navigator.serviceWorker.register(${JSON.stringify(url + n)}, { updateViaCache: '${updateViaCache}' }))
       .then(() => true, () => false)`);
@@ -221,18 +222,18 @@ const register = async (tab: Tab, origin: string, url: string): Promise<void> =>
 
   const pages = ['text/html', 'image/svg+xml', 'application/xml'];
 
-  it('runs everything that another server gives it', async () => {
+  it('runs in full without the headers', async () => {
     const shown = frames.filter((way) => way !== 'img').flatMap((way) => [way, `${way} at home`]);
     const all = [
       ...pages.flatMap((page) => ['navigation', 'popup', ...shown].map((way) => `${page} ${way}`)),
       'text/html click-link',
       ...['worker all', 'worker none', 'script', 'script at home'].map((way) => `text/javascript ${way}`),
     ];
-    expect(await openAll('as any other server gives them', all.length)).toEqual(all.sort());
+    expect(await openAll('as a server without these headers sends it', all.length)).toEqual(all.sort());
   }, 120_000);
 
-  it.each(Object.keys(variants).filter((one) => !one.includes('other')) as Variant[])(
-    'runs nothing %s',
+  it.each(Object.keys(variants).filter((one) => !one.includes('without these headers')) as Variant[])(
+    'runs no script %s',
     async (variant) => {
       expect(await openAll(variant)).toEqual([]);
     },

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 
-/** The Chromium of this machine: `CHROMIUM_PATH`, or where Debian puts it; undefined when there is none. */
+/** The installed Chromium: `CHROMIUM_PATH` or Debian's path; undefined when neither exists. */
 export const findChromium = (): string | undefined =>
   [process.env['CHROMIUM_PATH'], '/usr/bin/chromium'].find((path) => {
     try {
@@ -19,21 +19,21 @@ export const findChromium = (): string | undefined =>
 
 /** One tab. */
 export interface Tab {
-  /** Returns when the navigation has ended: in a page, or in a download. */
+  /** Resolves when the navigation has ended, in a page or in a download. */
   goTo(url: string): Promise<void>;
   /**
-   * Runs an expression in the page once it is loaded, as if somebody had just clicked, and waits for what it promises.
-   * @throws what it throws
+   * Runs an expression in the loaded page, with the rights of a user's click, and awaits its promise.
+   * @throws the expression's error
    */
   evaluate(expression: string): Promise<unknown>;
-  /** A mouse's click, in pixels from the upper left corner. */
+  /** Clicks with the mouse, in pixels from the upper left corner. */
   click(x: number, y: number): Promise<void>;
 }
 
 export interface Chromium {
   readonly version: string;
   open(): Promise<Tab>;
-  /** Closes every tab, also those that pages have opened. */
+  /** Closes every tab, also tabs that pages have opened. */
   closeTabs(): Promise<void>;
   close(): Promise<void>;
 }
@@ -46,8 +46,8 @@ interface Message {
 
 const ANSWER_MS_MAX = 20_000;
 
-/** The DevTools protocol over the pipes 3 and 4: JSON, each message ended by a NUL. */
-const speak = (child: ChildProcess) => {
+/** Speaks the DevTools protocol over pipes 3 and 4: JSON messages, each ended by NUL. */
+const connectDevTools = (child: ChildProcess) => {
   const [, , , input, output] = child.stdio as unknown as [null, null, null, Writable, Readable];
   const waiting = new Map<number, { resolve: (result: unknown) => void; reject: (error: Error) => void }>();
   let rest = '';
@@ -68,14 +68,14 @@ const speak = (child: ChildProcess) => {
     const id = last;
     const answer = new Promise((resolve, reject) => {
       waiting.set(id, { resolve, reject });
-      setTimeout(() => reject(new Error(`${method} was not answered`)), ANSWER_MS_MAX).unref();
+      setTimeout(() => reject(new Error(`${method} got no answer`)), ANSWER_MS_MAX).unref();
     });
     input.write(`${JSON.stringify({ id, method, params, ...(sessionId !== undefined && { sessionId }) })}\0`);
     return (await answer) as Result;
   };
 };
 
-/** Starts a headless Chromium with a profile of its own. It talks to nobody but who it is told to. */
+/** Starts a headless Chromium with a new profile and without background requests. */
 export const startChromium = async (path: string): Promise<Chromium> => {
   const profile = await mkdtemp(join(tmpdir(), 'chromium-'));
   const disabled = [
@@ -86,7 +86,7 @@ export const startChromium = async (path: string): Promise<Chromium> => {
     'gpu',
     'dev-shm-usage',
     'popup-blocking',
-    // Tabs that nobody looks at go on like any other.
+    // Hidden tabs must run at full speed.
     'background-timer-throttling',
     'backgrounding-occluded-windows',
     'renderer-backgrounding',
@@ -103,7 +103,7 @@ export const startChromium = async (path: string): Promise<Chromium> => {
     ],
     { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] },
   );
-  const call = speak(child);
+  const call = connectDevTools(child);
   const { product } = await call<{ product: string }>('Browser.getVersion');
   await call('Browser.setDownloadBehavior', { behavior: 'deny' });
   return {

@@ -8,13 +8,13 @@ import { canonicalJson } from '../../shared/json/canonical-json.ts';
 import { packageDirectory } from '../../app/version.ts';
 import type { JsonSchema } from './example-data.ts';
 
-/** Stored samples of every event type and version, and what their schemas were when they were made. */
+/** Stored samples of every event type and version, and the schemas that they were written with. */
 
 export const GOLDEN = join(packageDirectory, 'test', 'golden');
 const EVENTS = join(GOLDEN, 'events');
 const MANIFEST = join(GOLDEN, 'manifest.json');
 
-/** As the log has it. */
+/** In the form of the log. */
 const GoldenEvent = z.strictObject({
   stream: z.string(),
   id: z.uuid(),
@@ -34,17 +34,17 @@ export type GoldenEvent = z.infer<typeof GoldenEvent>;
 
 const JsonRecord = z.record(z.string(), z.json());
 
-/** By `<type>.v<version>`. */
+/** Keyed by `<type>.v<version>`. */
 const Manifest = z.record(
   z.string(),
   z.strictObject({
-    /** SHA-256 of the canonical JSON of the schema, or of both. */
+    /** SHA-256 of the canonical JSON of the schema, or of both schemas. */
     fingerprint: z.string(),
-    /** The same of the golden files, by name. */
+    /** SHA-256 of each golden file, by name. */
     files: z.record(z.string(), z.string()),
-    /** Of the data as the log has it. */
+    /** The schema of the stored data. */
     schema: JsonRecord,
-    /** Of what it is opened to, where personal parts are sealed in it. */
+    /** The schema of the decrypted data, where personal parts are encrypted. */
     opened: JsonRecord.optional(),
   }),
 );
@@ -52,15 +52,15 @@ export type Manifest = z.infer<typeof Manifest>;
 
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** An event type as the program knows it. */
+/** A current event type of the program. */
 export interface KnownEvent {
   readonly kind: StreamKind;
   readonly type: string;
   readonly definition: EventDefinition;
-  /** Of its current version. */
+  /** The schema of its current version. */
   readonly name: string;
   readonly schema: JsonSchema;
-  /** Of what it is opened to, where personal parts are sealed in the log. */
+  /** The schema of the decrypted data, where personal parts are encrypted in the log. */
   readonly opened?: JsonSchema;
   readonly fingerprint: string;
 }
@@ -91,8 +91,8 @@ export const readManifest = (): Manifest =>
   existsSync(MANIFEST) ? Manifest.parse(JSON.parse(readFileSync(MANIFEST, 'utf8'))) : {};
 
 /**
- * The manifests of all commits that are in the history of this one, whichever way they came here, as far as it is here: a
- * clone may be cut off, and sources may be there without git.
+ * The manifests of all earlier commits, also of merged branches, as far as this clone contains them. A shallow
+ * clone has fewer; sources without git have none.
  */
 export const earlierManifests = (): readonly Manifest[] => {
   const path = relative(packageDirectory, MANIFEST);
@@ -106,7 +106,7 @@ export const earlierManifests = (): readonly Manifest[] => {
     .map((blob) => Manifest.parse(JSON.parse(git(['cat-file', 'blob', blob]) ?? '{}')));
 };
 
-/** @returns what it prints; undefined when it cannot */
+/** @returns the command's output; undefined when it fails */
 const git = (words: readonly string[]): string | undefined => {
   const { status, stdout } = spawnSync('git', [...words], {
     cwd: packageDirectory,
@@ -131,7 +131,7 @@ export const readGoldenText = (file: string): string => readFileSync(join(EVENTS
 const readGolden = (file: string): readonly GoldenEvent[] =>
   z.array(GoldenEvent).parse(JSON.parse(readGoldenText(file)));
 
-/** Never over what is there. @returns what was written */
+/** Never overwrites a file. @returns the written text */
 export const writeGolden = (file: string, events: readonly GoldenEvent[]): string => {
   const content = `${JSON.stringify(events, null, 2)}\n`;
   mkdirSync(EVENTS, { recursive: true });
@@ -139,7 +139,7 @@ export const writeGolden = (file: string, events: readonly GoldenEvent[]): strin
   return content;
 };
 
-/** Every golden event, in the order in which they happened. */
+/** Every golden event, in the order of `occurredAt`. */
 export const goldenHistory = (): readonly GoldenEvent[] =>
   goldenFileNames()
     .flatMap(readGolden)

@@ -7,7 +7,7 @@ import type { KeySet } from '../../shared/personal-data/sealed-items.ts';
 import { createSealedStore } from '../../shared/personal-data/sealed-store.ts';
 import { idIn } from './example-data.ts';
 
-/** The keys of golden files: known to everybody. */
+/** The keys of golden files. They are not secret. */
 
 const hash = (text: string): Buffer => createHash('sha256').update(text).digest();
 
@@ -24,5 +24,5 @@ const keys: PersonalKeys = {
   forget: () => Promise.reject(new Error('golden keys stay')),
 };
 
-/** A store of golden events, as the program sees it. */
+/** A store of golden events that decrypts as the program does. */
 export const goldenStore = (store: EventStore): EventStore => createSealedStore(store, keys, personalParts);

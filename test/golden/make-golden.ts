@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../shared/event-store/event-store.ts';
 import { personalParts } from '../../domain/personal-data/split-personal-data.ts';
 import { sealItems } from '../../shared/personal-data/sealed-items.ts';
-import { customerIn, exampleOf, idIn, type World } from './example-data.ts';
+import { customerIn, exampleOf, idIn, type ExampleSet } from './example-data.ts';
 import {
   goldenHistory,
   knownEvents,
@@ -18,56 +18,56 @@ import {
 import { goldenKeySet } from './golden-keys.ts';
 import { isOnlyAddition } from './schema-evolution.ts';
 
-/** Golden files for what has none yet. What is there is never changed. */
+/** Writes missing golden files. Existing files are never changed. */
 
 const BEGIN = Date.parse('2026-01-02T00:00:00.000Z');
 const EACH_MS = 1_000;
 
-/** Where examples of their schema alone would not fit what their streams are. */
-const dataOf: Readonly<Record<string, (data: JsonObject, world: World) => JsonObject>> = {
-  ConversionsLogged: (data, world) => ({
+/** Corrections where an example of the schema alone would not fit its stream. */
+const dataOf: Readonly<Record<string, (data: JsonObject, set: ExampleSet) => JsonObject>> = {
+  ConversionsLogged: (data, set) => ({
     ...data,
     last: true,
-    ...(world % 2 === 1
+    ...(set % 2 === 1
       ? { more: (data['more'] as [number, JsonObject][]).map(([, members]) => [0, members]) }
       : {}),
   }),
-  CreativeAttached: (_data, world) => ({ campaignId: idIn(world, 'anotherCampaignId') }),
-  CreativeDetached: (data, world) => ({ ...data, campaignId: idIn(world, 'anotherCampaignId') }),
-  AudienceMembersStored: (data, world) => ({
+  CreativeAttached: (_data, set) => ({ campaignId: idIn(set, 'anotherCampaignId') }),
+  CreativeDetached: (data, set) => ({ ...data, campaignId: idIn(set, 'anotherCampaignId') }),
+  AudienceMembersStored: (data, set) => ({
     ...data,
     part: 1,
     add: [
-      [`member-${world}`, sha256(`mail ${world}`), world % 2 === 1 ? sha256(`phone ${world}`) : null, null],
-      [`other-${world}`, sha256(`mail of another ${world}`), null, [['uid2', `token-${world}`]]],
+      [`member-${set}`, sha256(`mail ${set}`), set % 2 === 1 ? sha256(`phone ${set}`) : null, null],
+      [`other-${set}`, sha256(`mail of another ${set}`), null, [['uid2', `token-${set}`]]],
     ],
-    remove: [`gone-${world}`],
+    remove: [`gone-${set}`],
   }),
 };
 
-const streamOf = ({ kind: { category, namedAfter } }: KnownEvent, world: World): string => {
+const streamOf = ({ kind: { category, namedAfter } }: KnownEvent, set: ExampleSet): string => {
   const name = namedAfter
-    .replace('<customerId>', String(customerIn(world)))
-    .replace('<advertiserId>', String(100 + world))
-    .replace('<contentHash>', sha256(`contentHash ${world}`))
-    .replace(/<(\w+)>/g, (_, id: string) => idIn(world, id));
+    .replace('<customerId>', String(customerIn(set)))
+    .replace('<advertiserId>', String(100 + set))
+    .replace('<contentHash>', sha256(`contentHash ${set}`))
+    .replace(/<(\w+)>/g, (_, id: string) => idIn(set, id));
   return `${category}-${name}`;
 };
 
-const goldenEvent = (event: KnownEvent, world: World, number: number): GoldenEvent => {
+const goldenEvent = (event: KnownEvent, set: ExampleSet, number: number): GoldenEvent => {
   const { type, definition, kind } = event;
-  const { sealed: _, ...made } = exampleOf(schemaOf(definition.data), type, world) as JsonObject;
-  const data = dataOf[type]?.(made, world) ?? made;
+  const { sealed: _, ...made } = exampleOf(schemaOf(definition.data), type, set) as JsonObject;
+  const data = dataOf[type]?.(made, set) ?? made;
   definition.data.parse(data);
   const commandId = idIn(number, 'command');
   const id = idIn(number, 'event');
   return {
-    stream: streamOf(event, world),
+    stream: streamOf(event, set),
     id,
     type,
     data: storedAs(type, id, definition.schemaVersion, data),
     metadata: {
-      customerId: kind.namedAfter === '0' ? 0 : customerIn(world),
+      customerId: kind.namedAfter === '0' ? 0 : customerIn(set),
       actor: 'api-key:golden',
       requestId: commandId,
       correlationId: commandId,
@@ -78,7 +78,7 @@ const goldenEvent = (event: KnownEvent, world: World, number: number): GoldenEve
   };
 };
 
-/** As the log has it: what is of persons is sealed. */
+/** In the form of the log: personal data is encrypted. */
 const storedAs = (type: string, id: string, version: number, data: JsonObject): GoldenEvent['data'] => {
   const { sealedFrom = Infinity, split } = personalParts[type] ?? {};
   if (split === undefined || version < sealedFrom) return data as GoldenEvent['data'];
@@ -93,14 +93,14 @@ const storedAs = (type: string, id: string, version: number, data: JsonObject): 
 };
 
 /**
- * Makes the files that are missing, and takes in schemas that only got optional members.
- * @param also types that get one more file, e.g. because what is new refers to them
- * @returns what was done
+ * Writes missing files, and adopts schemas that only gained optional members.
+ * @param also types that get one more file, e.g. because new events refer to them
+ * @returns the written files
  */
 export const makeGolden = (also: readonly string[]): readonly string[] => {
   const manifest: Manifest = { ...readManifest() };
   const history = goldenHistory();
-  const world = 1 + history.reduce((last, { metadata }) => Math.max(last, worldOf(metadata.customerId)), 0);
+  const set = 1 + history.reduce((last, { metadata }) => Math.max(last, setOf(metadata.customerId)), 0);
   let number = history.length;
   const made: string[] = [];
   for (const event of knownEvents()) {
@@ -109,13 +109,13 @@ export const makeGolden = (also: readonly string[]): readonly string[] => {
     const isChanged = before !== undefined && before.fingerprint !== fingerprint;
     if (isChanged && !isOnlyAddition(before, { schema, opened })) {
       throw new Error(
-        `${name}: more has changed than optional members that were added. It needs a new version`,
+        `${name}: the schema changed by more than added optional members. It needs a new version`,
       );
     }
     if (before !== undefined && !isChanged && !also.includes(type)) continue;
     const count = Object.keys(before?.files ?? {}).length;
     const file = `${versionName(type, event.definition.schemaVersion)}${count === 0 ? '' : `.${count + 1}`}.json`;
-    const events = [world, world + 1].map((one) => goldenEvent(event, one, (number += 1)));
+    const events = [set, set + 1].map((one) => goldenEvent(event, one, (number += 1)));
     const content = writeGolden(file, events);
     const files = { ...before?.files, [file]: sha256(content) };
     manifest[name] = { fingerprint, files, ...schemasOf(event) };
@@ -128,5 +128,5 @@ export const makeGolden = (also: readonly string[]): readonly string[] => {
 const schemasOf = ({ schema, opened }: KnownEvent): Pick<Manifest[string], 'schema' | 'opened'> =>
   JSON.parse(JSON.stringify({ schema, opened })) as Pick<Manifest[string], 'schema' | 'opened'>;
 
-/** Events of the installation are of no world. */
-const worldOf = (customerId: number): World => (customerId === 0 ? 0 : customerId - customerIn(0));
+/** Events of the installation, which have no account, belong to set 0. */
+const setOf = (customerId: number): ExampleSet => (customerId === 0 ? 0 : customerId - customerIn(0));

@@ -1,16 +1,16 @@
 import type { JsonSchema } from './example-data.ts';
 import { sha256, versionName, type KnownEvent, type Manifest } from './golden-files.ts';
 
-/** What is wrong with how events' schemas have changed since the manifest was written. */
+/** Finds forbidden changes of event schemas since the manifest was written. */
 
 const HOW =
-  'Events of that version are in logs for ever. Give the type a schemaVersion of one more, with an upcaster that ' +
-  'raises the data of the version before, and run `npm run golden:events`. If optional members are all that was ' +
-  'added, to objects that are not strict, the version may stay: the same command takes that in.';
+  'Logs keep events of that version forever. Increase the schemaVersion of the type by one, with an upcaster that ' +
+  'converts the data of the previous version, and run `npm run golden:events`. If only optional members were ' +
+  'added, to objects that are not strict, the version may stay: the same command updates the manifest.';
 
 /**
- * @param files the golden files that are there, by name
- * @returns what to do, one text for each problem; none when all is well
+ * @param files the existing golden files, by name
+ * @returns one text for each problem, which says what to do
  */
 export const evolutionProblems = (
   known: readonly KnownEvent[],
@@ -48,7 +48,7 @@ const goneTypes = (known: readonly KnownEvent[], manifest: Manifest): string[] =
     const [type = '', version = ''] = name.split('.v');
     return Number(version) <= (current.get(type) ?? 0)
       ? []
-      : [`${name} is in logs, and no program knows it any more: its schema must stay`];
+      : [`${name} was removed, but logs contain its events: put its schema back`];
   });
 };
 
@@ -58,10 +58,10 @@ const fileProblems = (manifest: Manifest, files: ReadonlyMap<string, string>): s
     ...[...listed].flatMap(([file, hash]) => {
       const content = files.get(file);
       if (content === undefined)
-        return [`golden file ${file} is gone: what it holds is in logs. Put it back`];
+        return [`golden file ${file} is missing, but logs contain its events. Put it back`];
       return sha256(content) === hash
         ? []
-        : [`golden file ${file} has changed: what is stored never does. Put it back`];
+        : [`golden file ${file} has changed, but stored events never change. Put it back`];
     }),
     ...[...files.keys()].flatMap((file) =>
       listed.has(file) ? [] : [`golden file ${file} is not in the manifest`],
@@ -71,36 +71,36 @@ const fileProblems = (manifest: Manifest, files: ReadonlyMap<string, string>): s
 
 type Schemas = Pick<Manifest[string], 'schema' | 'opened'>;
 
-/** Whether nothing but optional members was added since; of what nothing was written down, nothing is known. */
+/** Whether only optional members were added since. An entry without `opened` is compared by `schema` only. */
 export const isOnlyAddition = (before: Schemas, now: { readonly [Of in keyof Schemas]: unknown }): boolean =>
   isAddition(before.schema, now.schema) &&
   (before.opened === undefined || isAddition(before.opened, now.opened));
 
 /**
- * The manifest and the golden files vouch for each other: what both have lost, or both say otherwise, is seen by what
- * they once were.
- * @returns what is wrong with a manifest, by one of an earlier commit
+ * Compares a manifest with that of an earlier commit: manifest and golden files verify each other, but not when
+ * both were changed or removed together.
+ * @returns one text for each problem
  */
 export const lostSince = (earlier: Manifest, manifest: Manifest): readonly string[] =>
   Object.entries(earlier).flatMap(([name, before]) => {
     const now = manifest[name];
     if (now === undefined)
-      return [`${name} was in an earlier manifest and is gone: it is in logs. Put it back`];
+      return [`${name} is missing from the manifest, but an earlier commit has it. Put it back`];
     return [
       ...Object.entries(before.files).flatMap(([file, hash]) =>
         now.files[file] === hash
           ? []
           : [
-              `golden file ${file} is not what an earlier commit has: what is stored never changes. Put it back`,
+              `golden file ${file} differs from an earlier commit, but stored events never change. Put it back`,
             ],
       ),
       ...(isOnlyAddition(before, now)
         ? []
-        : [`the schema of ${name} is another than in an earlier commit, by more than was added. ${HOW}`]),
+        : [`the schema of ${name} differs from an earlier commit by more than added members. ${HOW}`]),
     ];
   });
 
-/** Whether programs that know the old schema can read what is written by the new one, and the other way round. */
+/** Whether programs with the old schema can read events of the new one, and vice versa. */
 export const isAddition = (old: unknown, next: unknown): boolean => {
   if (Array.isArray(old) && Array.isArray(next)) {
     return old.length === next.length && old.every((item, n) => isAddition(item, next[n]));

@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { nodeCommand } from '../support/eventstoredb/event-store-nodes.ts';
 
 /**
- * `npm run test:eventstoredb`: the suites on a real EventStoreDB (docs/design/testing-eventstoredb.md). With `EVENTSTORE_COMMAND` each
- * installation has a node of its own; with `EVENTSTORE_URL` the contract suite runs on that server. With neither it says
- * that no real server was met, which is no failure.
+ * `npm run test:eventstoredb`: the suites on a real EventStoreDB (docs/design/testing-eventstoredb.md). With
+ * `EVENTSTORE_COMMAND` each installation has its own node; with `EVENTSTORE_URL` the contract suite runs on that
+ * server. With neither it reports that no suite ran, which is not a failure.
  */
 
 const CONTRACT = ['contract/eventstoredb-event-store'];
@@ -29,6 +29,6 @@ if (nodeCommand() !== undefined) process.exitCode = jest(ON_OWN_NODES, { TEST_EV
 else if ((process.env['EVENTSTORE_URL'] ?? '') !== '') process.exitCode = jest(CONTRACT, {});
 else {
   process.stderr.write(
-    'no real EventStoreDB was met: neither EVENTSTORE_COMMAND nor EVENTSTORE_URL is set\n',
+    'no suite ran on a real EventStoreDB: neither EVENTSTORE_COMMAND nor EVENTSTORE_URL is set\n',
   );
 }

@@ -35,7 +35,7 @@ interface Document {
   readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>> };
 }
 
-/** The document of a service whose database cannot be reached: only the API itself is asked. */
+/** Reads the document from a service whose database cannot be reached: only the route definitions are needed. */
 const readDocument = async (): Promise<Document> => {
   const config = readConfig({ DATABASE_URL: 'postgres://127.0.0.1:1/none', PORT: '0' });
   const service = await startService(config, pino({ level: 'silent' }));
@@ -68,7 +68,7 @@ const linksIn = (schema: JsonSchema): string => {
   return component === undefined ? typeText(schema) : typeText(schema).replace(component, linkTo(component));
 };
 
-/** The type of a body as a sentence, and its members unless it is a component, which the page shows once. */
+/** The type of a body as a sentence, and its members unless it is a component, which the page lists once. */
 const bodyText = (label: string, schema: JsonSchema): readonly string[] => [
   `${label}: ${linksIn(schema)}.`,
   ...memberTable(schema),
@@ -121,7 +121,7 @@ const operationText = (path: string, method: string, operation: Operation): read
 const componentsIn = (value: unknown): readonly string[] =>
   [...JSON.stringify(value).matchAll(/#\/components\/schemas\/(\w+)/g)].map(([, name = '']) => name);
 
-/** Components that the operations name, and those within them. */
+/** Components that the operations refer to, directly or through other components. */
 const usedBy = (operations: unknown, { components }: Document): readonly string[] => {
   const used = new Set<string>();
   const add = (value: unknown): void => {

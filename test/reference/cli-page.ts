@@ -3,7 +3,7 @@ import type { OperatorCommand, Tools } from '../../cli/command.ts';
 import { GENERATED, pageOf, tableOf } from './markdown.ts';
 
 const unused = (): never => {
-  throw new Error('no command runs here');
+  throw new Error('the page only describes commands');
 };
 
 const tools: Tools = {

@@ -4,15 +4,15 @@ import { allProjections } from '../../projections/all-projections.ts';
 import type { Projection } from '../../projections/engine/projection.ts';
 import { packageDirectory } from '../../app/version.ts';
 
-/** Who writes an event and who reads it, as the registries and the source say. */
+/** Which code writes and reads an event, found in the registries and the source. */
 
 interface SourceFile {
-  /** From the project's folder. */
+  /** Relative to the project folder. */
   readonly path: string;
   readonly text: string;
 }
 
-/** Of the rooms where events are decided or recorded, in the order of their paths. */
+/** Source files of the folders that decide or append events, sorted by path. */
 const readSources = (): readonly SourceFile[] =>
   ['domain', 'command', 'cli'].flatMap((folder) =>
     (readdirSync(join(packageDirectory, folder), { recursive: true }) as string[])
@@ -27,9 +27,9 @@ const readSources = (): readonly SourceFile[] =>
 const DECIDER = /export const (\w+Aggregate)\b/;
 
 export interface EventUsers {
-  /** Where it is decided on. */
+  /** Files that decide the event. */
   readonly deciders: readonly string[];
-  /** What runs the decider: commands and workers. */
+  /** Files that run the decider: commands and workers. */
   readonly commands: readonly string[];
   /** Read models of its category, and their tables. */
   readonly projections: readonly Pick<Projection, 'name' | 'tables' | 'work'>[];
@@ -38,7 +38,7 @@ export interface EventUsers {
 export const createEventUsers = (): ((type: string, category: string) => EventUsers) => {
   const sources = readSources();
   return (type, category) => {
-    // As a value, and not as a type: events are made of object literals.
+    // Matches values, not types: events are object literals.
     const made = new RegExp(`(?<!readonly )\\btype: '${type}',`);
     const makers = sources.filter(({ text }) => made.test(text));
     const named = sources.filter(({ text }) => text.includes(`'${type}'`) && DECIDER.test(text));

@@ -7,7 +7,7 @@ import { goldenHistory, knownEvents, type GoldenEvent, type KnownEvent } from '.
 import { tableOf } from './markdown.ts';
 import { memberRows } from './schema-text.ts';
 
-/** `docs/reference/events`: the events of the log, written from their schemas, golden files and registries. */
+/** Writes `docs/reference/events` from the schemas, golden files and registries. */
 
 const METADATA = {
   type: 'object',
@@ -93,7 +93,7 @@ const asyncApi = (known: readonly KnownEvent[], history: readonly GoldenEvent[])
 const messageOf = (event: KnownEvent, history: readonly GoldenEvent[]): unknown => {
   const { type, definition, schema } = event;
   const example = exampleOf(event, history);
-  // References of a schema are to its own definitions.
+  // References in a schema are relative to its own definitions.
   const payload: unknown = JSON.parse(
     JSON.stringify(schema).replaceAll('"#/$defs/', `"#/components/messages/${type}/payload/$defs/`),
   );

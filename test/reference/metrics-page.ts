@@ -19,7 +19,7 @@ import { createJobMetrics } from '../../shared/queue/job-metrics.ts';
 import { createWorkMetrics } from '../../shared/work-list/work-metrics.ts';
 import { GENERATED, pageOf, tableOf } from './markdown.ts';
 
-/** Nothing is sampled, so nothing connects. */
+/** No metric is sampled, so the pool never connects. */
 const UNREACHABLE = 'postgres://127.0.0.1:1/none';
 
 interface Source {
@@ -99,11 +99,11 @@ const sources = (pool: Pool): readonly Source[] => [
 ];
 
 /** `prom-client` declares these members as protected or not at all. */
-type Described = Metric & { readonly labelNames?: readonly string[]; readonly help: string };
+type DescribedMetric = Metric & { readonly labelNames?: readonly string[]; readonly help: string };
 
 const metricsIn = (registry: Registry): readonly (readonly string[])[] =>
   registry.getMetricsAsArray().map(({ name, help, type }) => {
-    const { labelNames = [] } = registry.getSingleMetric(name) as Described;
+    const { labelNames = [] } = registry.getSingleMetric(name) as DescribedMetric;
     return [`\`${name}\``, String(type), labelNames.map((label) => `\`${label}\``).join(', '), help];
   });
 

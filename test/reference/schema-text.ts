@@ -1,9 +1,9 @@
 import type { JsonSchema } from '../golden/example-data.ts';
 
-/** Schemas in the words of a table. */
+/** Describes schemas as table rows. */
 
 export interface MemberRow {
-  /** `a.b`, `list[].c`. */
+  /** For example `a.b` or `list[].c`. */
   readonly path: string;
   readonly type: string;
   readonly limits: string;
@@ -17,7 +17,7 @@ const formsOf = ({ anyOf, oneOf }: JsonSchema): readonly JsonSchema[] | undefine
 export const componentOf = (ref: string): string | undefined =>
   /^#\/components\/schemas\/(\w+)$/.exec(ref)?.[1];
 
-/** What a member is, without its own members. */
+/** The type of a member, without its own members. */
 export const typeText = (schema: JsonSchema): string => {
   if (schema.$ref !== undefined) return componentOf(schema.$ref) ?? 'any JSON';
   if (schema.const !== undefined) return `\`${JSON.stringify(schema.const)}\``;
@@ -58,7 +58,7 @@ const limitsText = (schema: JsonSchema): string => {
   ].join('; ');
 };
 
-/** Every member of a schema, those within others behind them. */
+/** Every member of a schema; nested members follow their parent. */
 export const memberRows = (schema: JsonSchema, path = ''): readonly MemberRow[] => {
   const { properties = {}, required = [], items, additionalProperties } = schema;
   const forms = formsOf(schema) ?? [];
