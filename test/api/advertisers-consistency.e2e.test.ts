@@ -4,7 +4,7 @@ import { untilDefinite } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { amount } from '../support/amount.ts';
 
-/** A read sees the writes of its account. */
+/** A read after a write sees that write. */
 
 let service: RunningService;
 let account: TestAccount;
@@ -19,8 +19,8 @@ const PAGES_MIN = 5;
 const read = async (id: number): Promise<AdvertiserResource> =>
   (await account.api.get<AdvertiserResource>(`/advertisers/${id}`)).body.data;
 
-describe('a read right behind a write', () => {
-  it(`sees it: ${PAIRS} creates`, async () => {
+describe('a read after a write', () => {
+  it(`sees each of ${PAIRS} creates`, async () => {
     for (let n = 0; n < PAIRS; n++) {
       const { data } = (await account.api.post<AdvertiserResource>('/advertisers', { name: `N ${n}` })).body;
       const [detail, list] = await Promise.all([
@@ -33,7 +33,7 @@ describe('a read right behind a write', () => {
     }
   });
 
-  it(`sees it: ${PAIRS} updates`, async () => {
+  it(`sees each of ${PAIRS} updates`, async () => {
     const { api } = await service.openAccount();
     const { id } = (await api.post<AdvertiserResource>('/advertisers', { name: 'Start' })).body.data;
     for (let n = 0; n < PAIRS; n++) {
@@ -43,7 +43,7 @@ describe('a read right behind a write', () => {
     }
   });
 
-  it('sees it: archive and restore, in every list', async () => {
+  it('sees archive and restore in every list', async () => {
     const { api } = await service.openAccount();
     const { id } = (await api.post<AdvertiserResource>('/advertisers', { name: 'There and back' })).body.data;
     const totals = async (): Promise<readonly number[]> =>
@@ -60,7 +60,7 @@ describe('a read right behind a write', () => {
     }
   });
 
-  it('sees it while 20 others write', async () => {
+  it('sees the write while 20 other accounts write', async () => {
     const writers = await Promise.all(Array.from({ length: 20 }, () => service.openAccount()));
     await Promise.all(
       writers.map(async ({ api }) => {
@@ -75,12 +75,12 @@ describe('a read right behind a write', () => {
     );
   });
 
-  it('a page and its total are consistent while other requests of the account write', async () => {
+  it('returns a page and a total that agree while other requests of the account write', async () => {
     const { api } = await service.openAccount();
     let writing = true;
     let pages = 0;
     const writer = (async () => {
-      // Some more where reads are slow; a page holds 200.
+      // More where reads are slow; a page holds at most 200.
       for (let n = 0; n < 60 || (pages <= PAGES_MIN && n < 190); n++)
         await api.post('/advertisers', { name: `N ${n}` });
       writing = false;
@@ -98,7 +98,7 @@ describe('a read right behind a write', () => {
   });
 });
 
-describe('with a read model that stands still', () => {
+describe('while the projector is stopped', () => {
   let api: TestAccount['api'];
   let standing: RunningService;
   beforeAll(async () => {
@@ -107,7 +107,7 @@ describe('with a read model that stands still', () => {
   });
   afterAll(() => standing.stop());
 
-  it('the detail comes from the log, the same byte for byte; a list is 503, never an old one', async () => {
+  it('the detail is folded from the log, byte for byte the same; a list is 503, never outdated', async () => {
     const created = await api.post<AdvertiserResource>('/advertisers', {
       name: 'Acme',
       description: 'x',

@@ -15,7 +15,7 @@ afterAll(() => service.stop());
 
 const create = (members: object): Promise<ApiAnswer<AdvertiserResource>> =>
   account.api.post('/advertisers', { name: 'Acme', ...members });
-/** What the created advertiser is, as the answer says and as a read says; they must be the same. */
+/** Creates an advertiser and asserts that a read returns the same as the answer. */
 const created = async (members: object): Promise<AdvertiserResource> => {
   const answer = await create(members);
   expect([answer.status, answer.body.error]).toEqual([201, null]);
@@ -26,7 +26,7 @@ const created = async (members: object): Promise<AdvertiserResource> => {
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 describe('an advertiser', () => {
-  it('needs no more than a name, and has defaults for the rest', async () => {
+  it('needs only a name; the other members have defaults', async () => {
     const before = new Date().toISOString();
     const advertiser = await created({});
     expect(advertiser).toEqual({
@@ -51,7 +51,7 @@ describe('an advertiser', () => {
     expect(advertiser.createdAt >= before && advertiser.createdAt <= new Date().toISOString()).toBe(true);
   });
 
-  it('keeps everything that it is given', async () => {
+  it('keeps every given member', async () => {
     const given = {
       name: 'Acme Œuvre 😀',
       description: 'Line one\nline two\t"quoted" \\ \u2028',
@@ -69,7 +69,7 @@ describe('an advertiser', () => {
     expect(await created(given)).toMatchObject(given);
   });
 
-  it('is recorded as one event, with who and why', async () => {
+  it('is recorded as one event, with its actor and request', async () => {
     const { id } = await created({ name: 'Recorded' });
     const events = await service.eventsOf(`advertiser-${account.customerId}-${id}`);
     expect(events).toMatchObject([
@@ -87,12 +87,12 @@ describe('an advertiser', () => {
     expect(JSON.stringify(events)).not.toContain(account.apiKey.slice(-20));
   });
 
-  it('names may repeat, ids are unique', async () => {
+  it('may have the name of another; ids are unique', async () => {
     const ids = await Promise.all(Array.from({ length: 20 }, async () => (await created({})).id));
     expect(new Set(ids).size).toBe(20);
   });
 
-  it('has a partial autonomy completed', async () => {
+  it('completes a partial autonomy with defaults', async () => {
     expect((await created({ autonomy: { rebriefing: 'auto' } })).autonomy).toEqual({
       inventorySelection: 'manual',
       rebriefing: 'auto',
@@ -110,7 +110,7 @@ describe('name and description', () => {
     ['description', 'no character', ''],
     ['description', '2,000 characters', 'a'.repeat(2_000)],
     ['description', '2,000 emoji', '😀'.repeat(2_000)],
-  ])('%s takes %s', async (member, _what, value) => {
+  ])('accepts for %s: %s', async (member, _what, value) => {
     expect(await created({ [member]: value })).toMatchObject({ [member]: value });
   });
 
@@ -121,17 +121,17 @@ describe('name and description', () => {
     ['name', '100 letters, their accents and one more', `${'e\u0301'.repeat(100)}.`],
     ['description', '2,001 characters', 'a'.repeat(2_001)],
     ['description', '2,001 emoji', '😀'.repeat(2_001)],
-  ])('%s refuses %s', async (member, _what, value) => {
+  ])('refuses for %s with 400 and the field: %s', async (member, _what, value) => {
     expect(refusalOf(await create({ [member]: value }))).toEqual(invalid(member));
   });
 
-  it('a name is required', async () => {
+  it('refuses a request without a name with 400 and field name', async () => {
     expect(refusalOf(await account.api.post('/advertisers', {}))).toEqual(invalid('name'));
     expect(refusalOf(await account.api.post('/advertisers'))).toEqual(invalid('name'));
   });
 });
 
-describe('codes and names of others', () => {
+describe('codes and lists', () => {
   it.each([
     ['primaryCurrency', 'XTS'],
     ['brandCountries', ['ZZ']],
@@ -139,7 +139,7 @@ describe('codes and names of others', () => {
     ['preferredTimezone', 'America/Argentina/Buenos_Aires'],
     ['preferredTimezone', 'Etc/GMT+5'],
     ['optimizationApplyMode', 'MANUAL'],
-  ])('%s takes %j', async (member, value) => {
+  ])('accepts for %s: %j', async (member, value) => {
     expect(await created({ [member]: value })).toMatchObject({ [member]: value });
   });
 
@@ -162,11 +162,11 @@ describe('codes and names of others', () => {
     ['optimizationApplyMode', 'auto', 'optimizationApplyMode'],
     ['sandbox', 'true', 'sandbox'],
     ['sandbox', 1, 'sandbox'],
-  ])('%s refuses %j', async (member, value, field) => {
+  ])('refuses for %s with 400 and the field: %j', async (member, value, field) => {
     expect(refusalOf(await create({ [member]: value }))).toEqual(invalid(field));
   });
 
-  it('all channels there are', async () => {
+  it('accepts every channel', async () => {
     const channels =
       'display olv social search ctv linear_tv radio streaming_audio podcast dooh ooh print cinema email gaming retail_media influencer affiliate product_placement sponsored_intelligence'.split(
         ' ',
@@ -174,7 +174,7 @@ describe('codes and names of others', () => {
     expect((await created({ channels })).channels).toEqual(channels);
   });
 
-  it('duplicates collapse, in their order', async () => {
+  it('removes duplicates and keeps the order', async () => {
     const cap = (interval: number) => ({ max_impressions: 1, window: { interval } });
     const utm = (paramKey: string) => ({ paramKey, paramValue: 'v' });
     const advertiser = await created({

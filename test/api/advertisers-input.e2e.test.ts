@@ -26,7 +26,7 @@ describe('brand', () => {
     ['acme.com.', 'acme.com'],
     ['münchen.de', 'xn--mnchen-3ya.de'],
     ['shop.www.acme.com', 'shop.www.acme.com'],
-  ])('%s links the brand %s', async (brand, domain) => {
+  ])('links %s to the domain %s', async (brand, domain) => {
     const { status, body } = await create({ brand });
     expect(status).toBe(201);
     expect(body.data).toMatchObject({ brandDomain: domain, linkedBrand: { domain, name: domain } });
@@ -50,12 +50,12 @@ describe('brand', () => {
     7,
     ['acme.com'],
     'https:example.com',
-  ])('%j is no host', async (brand) => {
+  ])('refuses %j, which is not a host', async (brand) => {
     expect(refusalOf(await create({ brand }))).toEqual(invalid('brand'));
     expect(refusalOf(await create({ brandDomain: brand }))).toEqual(invalid('brandDomain'));
   });
 
-  it('may come as brandDomain; both must name the same', async () => {
+  it('accepts brandDomain as well, and refuses two different domains', async () => {
     expect((await create({ brandDomain: 'www.acme.com' })).body.data.brandDomain).toBe('acme.com');
     expect((await create({ brand: 'https://acme.com', brandDomain: 'www.acme.com' })).status).toBe(201);
     expect(refusalOf(await create({ brand: 'a.com', brandDomain: 'b.com' }))).toEqual(invalid('brandDomain'));
@@ -67,7 +67,7 @@ describe('frequencyCaps', () => {
     frequencyCaps: [{ max_impressions, window }],
   });
 
-  it('belong to the advertiser; without a unit they count minutes', async () => {
+  it('belong to the advertiser; the default unit is minutes', async () => {
     const { data } = (await create(cap(3, { interval: 60 }))).body;
     expect(data.frequencyCaps).toEqual([
       {
@@ -82,7 +82,7 @@ describe('frequencyCaps', () => {
     ]);
   });
 
-  it.each(['seconds', 'minutes', 'hours', 'days', 'campaign'])('count %s', async (unit) => {
+  it.each(['seconds', 'minutes', 'hours', 'days', 'campaign'])('accept the unit %s', async (unit) => {
     const { data } = (await create(cap(2_147_483_647, { interval: 2_147_483_647, unit }))).body;
     expect(data.frequencyCaps[0]?.window).toEqual({ interval: 2_147_483_647, unit });
   });
@@ -103,7 +103,7 @@ describe('frequencyCaps', () => {
       { frequencyCaps: Array.from({ length: 101 }, (_, n) => cap(n + 1, { interval: 1 }).frequencyCaps[0]) },
       'frequencyCaps',
     ],
-  ])('refuse %#', async (members, field) => {
+  ])('refuse invalid caps with 400 and the field (%#)', async (members, field) => {
     expect(refusalOf(await create(members))).toEqual(invalid(field));
   });
 });
@@ -118,7 +118,7 @@ describe('utmConfig, labels, controls', () => {
     ['labels with names of objects', { labels: { toString: ['a'], hasOwnProperty: ['b'] } }],
     ['the longest label', { labels: { ['d'.repeat(100)]: ['v'.repeat(200)] } }],
     ['50 label dimensions', { labels: Object.fromEntries(many(50).map((n) => [`d${n}`, []])) }],
-  ])('take %s', async (_what, members) => {
+  ])('accept %s', async (_what, members) => {
     const { status, body } = await create(members);
     expect(status).toBe(201);
     expect(body.data).toMatchObject(members);
@@ -153,22 +153,22 @@ describe('utmConfig, labels, controls', () => {
     ['an empty exclusion', { controls: { exclusions: [''] } }, 'controls.exclusions.0'],
     ['controls that are text', { controls: 'strict' }, 'controls'],
     ['an autonomy that is not a string', { autonomy: { rebriefing: true } }, 'autonomy.rebriefing'],
-  ])('refuse %s', async (_what, members, field) => {
+  ])('refuse with 400 and the field: %s', async (_what, members, field) => {
     expect(refusalOf(await create(members))).toEqual(invalid(field));
   });
 });
 
-describe('what is not the caller’s to say', () => {
+describe('members that a client cannot set', () => {
   const membersOfAnAdvertiser = [
     'name description brand brandDomain primaryCurrency brandCountries preferredTimezone channels sandbox',
     'optimizationApplyMode autonomy controls utmConfig frequencyCaps labels',
   ].flatMap((names) => names.split(' '));
 
-  it.each(membersOfAnAdvertiser)('null is no value for %s', async (member) => {
+  it.each(membersOfAnAdvertiser)('refuses null for %s', async (member) => {
     expect(refusalOf(await create({ [member]: null }))).toEqual(invalid(member));
   });
 
-  it('unknown members are ignored, at every level', async () => {
+  it('ignores unknown members at every level', async () => {
     const answer = await create({
       includeBrand: true,
       isAdmin: true,
@@ -181,7 +181,7 @@ describe('what is not the caller’s to say', () => {
     expect(answer.text).not.toMatch(/extra|includeBrand|isAdmin/);
   });
 
-  it('members that the service sets are ignored', async () => {
+  it('ignores members that the service sets', async () => {
     const other = await service.openAccount();
     const answer = await create({
       id: 1,
@@ -213,7 +213,7 @@ describe('what is not the caller’s to say', () => {
     expect((await other.api.get('/advertisers?status=ALL')).body.data).toEqual([]);
   });
 
-  it('no header selects another account', async () => {
+  it('ignores headers that name another account', async () => {
     const other = await service.openAccount();
     const { body } = await account.api.post<AdvertiserResource>(
       '/advertisers',
@@ -223,7 +223,7 @@ describe('what is not the caller’s to say', () => {
     expect(body.data.customerId).toBe(account.customerId);
   });
 
-  it('all that is wrong is listed, the first as field', async () => {
+  it('lists every issue; field is the first of them', async () => {
     const { body } = await create({ name: '', primaryCurrency: 'x', frequencyCaps: [{ window: {} }] });
     expect(body.error?.field).toBe('name');
     expect(body.error?.details).toEqual({
@@ -236,7 +236,7 @@ describe('what is not the caller’s to say', () => {
     });
   });
 
-  it('nothing refused leaves a trace', async () => {
+  it('appends no event for a refused request', async () => {
     const before = await service.store.head();
     await create({ name: '' });
     await create({ channels: ['tv'] });

@@ -25,7 +25,7 @@ const listed = async (id: number, query = ''): Promise<boolean> =>
   );
 
 describe('archive', () => {
-  it('is 204 without a body; the advertiser is still there to read, but not in the list', async () => {
+  it('is 204 without a body; the advertiser stays readable, but leaves the list', async () => {
     const { id, ...acme } = await createdBy(account, { brand: 'acme.com' });
     const answer = await account.api.delete(`/advertisers/${id}`);
     expect([answer.status, answer.text, answer.headers.get('content-type')]).toEqual([204, '', null]);
@@ -38,7 +38,7 @@ describe('archive', () => {
     expect(await listed(id, '&status=ARCHIVED')).toBe(true);
   });
 
-  it('again is 204 again, and recorded once', async () => {
+  it('is 204 again when repeated, with one event', async () => {
     const { id } = await createdBy(account);
     const answers = await Promise.all(
       Array.from({ length: 10 }, () => account.api.delete(`/advertisers/${id}`)),
@@ -50,7 +50,7 @@ describe('archive', () => {
 });
 
 describe('restore', () => {
-  it('brings an archived advertiser back as it was', async () => {
+  it('returns an archived advertiser unchanged', async () => {
     const acme = await createdBy(account, {
       frequencyCaps: [{ max_impressions: 1, window: { interval: 1 } }],
     });
@@ -68,7 +68,7 @@ describe('restore', () => {
     ]);
   });
 
-  it('of an active or an absent advertiser is 404, the same for both', async () => {
+  it('of an active or a missing advertiser is 404, with the same body', async () => {
     const { id } = await createdBy(account);
     const active = await account.api.post(`/advertisers/${id}/restore`);
     const absent = await account.api.post('/advertisers/2147483647/restore');
@@ -77,7 +77,7 @@ describe('restore', () => {
     expect(await history(id)).toEqual(['AdvertiserCreated']);
   });
 
-  it('ten times over leaves a history of twenty', async () => {
+  it('appends one event each time: ten archives and restores are twenty events', async () => {
     const { id } = await createdBy(account);
     for (let n = 0; n < 10; n++) {
       expect((await account.api.delete(`/advertisers/${id}`)).status).toBe(204);
@@ -94,7 +94,7 @@ const routes: readonly (readonly [string, (api: Api, id: string) => Promise<ApiA
   ['POST /advertisers/{id}/restore', (api, id) => api.post(`/advertisers/${id}/restore`)],
 ];
 
-describe.each(routes)('the id of %s', (_route, call) => {
+describe.each(routes)('the id in %s', (_route, call) => {
   it.each([
     '0',
     '-1',
@@ -115,17 +115,17 @@ describe.each(routes)('the id of %s', (_route, call) => {
     '4294967297',
     '99999999999999999999',
     '9'.repeat(400),
-  ])('%.20s is no id', async (id) => {
+  ])('refuses %.20s with 404', async (id) => {
     expect(refusalOf(await call(account.api, id))).toEqual(invalid('id'));
   });
 
-  it("absent and another account's are the same, byte for byte", async () => {
+  it("answers a missing id and another account's id with the same bytes", async () => {
     const { id } = await createdBy(stranger);
     const archived = (await createdBy(stranger)).id;
     await stranger.api.delete(`/advertisers/${archived}`);
     const absent = await call(account.api, '2147483647');
     expect(refusalOf(absent)).toEqual([404, 'NOT_FOUND', undefined]);
-    // Members that differ between requests regardless of their content.
+    // Headers that differ between any two requests.
     const ofTheRequest = ['x-request-id', 'date', 'ratelimit-remaining', 'ratelimit-reset'];
     const headersOf = ({ headers }: ApiAnswer<unknown>): object =>
       Object.fromEntries([...headers].filter(([name]) => !ofTheRequest.includes(name)));
@@ -144,7 +144,7 @@ describe.each(routes)('the id of %s', (_route, call) => {
 });
 
 describe('a list', () => {
-  it("never shows another account's", async () => {
+  it("never contains another account's advertisers", async () => {
     await createdBy(stranger, { name: 'Only mine' });
     for (const query of ['?status=ALL&take=200', '?name=only%20mine', '?sandbox=false&status=ALL']) {
       const { text } = await account.api.get(`/advertisers${query}`);

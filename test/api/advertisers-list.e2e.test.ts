@@ -7,7 +7,7 @@ import { startRunningService, type RunningService, type TestAccount } from '../s
 
 let service: RunningService;
 let account: TestAccount;
-/** Oldest first; every fifth is archived, every third is a sandbox. */
+/** Oldest first. Every fifth is archived, every third is a sandbox. */
 let all: AdvertiserResource[];
 
 const COUNT = 60;
@@ -36,7 +36,7 @@ const newestFirst = (matches: (advertiser: AdvertiserResource) => boolean): read
 const active = ({ status }: AdvertiserResource): boolean => status === 'ACTIVE';
 
 describe('the list', () => {
-  it('shows active advertisers, newest first, 50 on a page', async () => {
+  it('contains active advertisers, newest first, 50 on a page', async () => {
     const { status, body } = await list();
     expect(status).toBe(200);
     expect(Object.keys(body)).toEqual(['data', 'error', 'meta']);
@@ -50,7 +50,7 @@ describe('the list', () => {
     });
   });
 
-  it('shows the same of an advertiser as its detail', async () => {
+  it('contains the same members as the detail', async () => {
     const [newest] = (await list('?take=1')).body.data;
     expect((await account.api.get(`/advertisers/${newest?.id}`)).body.data).toEqual(newest);
   });
@@ -59,17 +59,17 @@ describe('the list', () => {
     ['ACTIVE', 48],
     ['ARCHIVED', 12],
     ['ALL', 60],
-  ])('by status: %s', async (status, total) => {
+  ])('filters by status: %s', async (status, total) => {
     const { body } = await list(`?take=200&status=${status}`);
     expect(idsOf(body.data)).toEqual(newestFirst((one) => status === 'ALL' || one.status === status));
     expect(body.meta.pagination.total).toBe(total);
   });
 
-  it.each(['active', 'DELETED', 'ACTIVE,ARCHIVED'])('no such status: %s', async (status) => {
+  it.each(['active', 'DELETED', 'ACTIVE,ARCHIVED'])('refuses the status %s with 400', async (status) => {
     expect(refusalOf(await list(`?status=${status}`))).toEqual(invalid('status'));
   });
 
-  it.each([true, false])('by sandbox: %s', async (sandbox) => {
+  it.each([true, false])('filters by sandbox: %s', async (sandbox) => {
     for (const status of ['ACTIVE', 'ARCHIVED', 'ALL']) {
       const { body } = await list(`?take=200&sandbox=${sandbox}&status=${status}`);
       const expected = newestFirst(
@@ -80,7 +80,7 @@ describe('the list', () => {
     expect(refusalOf(await list('?sandbox=1'))).toEqual(invalid('sandbox'));
   });
 
-  it('of an account without any is empty', async () => {
+  it('of an account without advertisers is empty', async () => {
     const { api } = await service.openAccount();
     expect((await api.get('/advertisers')).text).toBe(
       '{"data":[],"error":null,"meta":{"pagination":{"skip":0,"take":50,"total":0,"hasMore":false}}}',
@@ -110,14 +110,14 @@ describe('the name filter', () => {
     expect([idsOf(body.data), body.meta.pagination.total]).toEqual([expected, count]);
   });
 
-  it('goes with the other filters and with pages', async () => {
+  it('combines with the other filters and with pages', async () => {
     const expected = newestFirst((one) => active(one) && one.sandbox && one.name.startsWith('Number'));
     const { body } = await list('?name=number&sandbox=true&take=3&skip=2');
     expect(idsOf(body.data)).toEqual(expected.slice(2, 5));
     expect(body.meta.pagination).toEqual({ skip: 2, take: 3, total: expected.length, hasMore: true });
   });
 
-  it('is of 1 to 200 characters', async () => {
+  it('accepts 1 to 200 characters', async () => {
     expect((await list(`?name=${encodeURIComponent('😀'.repeat(200))}`)).status).toBe(200);
     expect(refusalOf(await list(`?name=${'a'.repeat(201)}`))).toEqual(invalid('name'));
     expect(refusalOf(await list('?name='))).toEqual(invalid('name'));
@@ -125,7 +125,7 @@ describe('the name filter', () => {
 });
 
 describe('pages', () => {
-  it.each([1, 7, 50, 59, 60, 61, 200])('of %i show everything once', async (take) => {
+  it.each([1, 7, 50, 59, 60, 61, 200])('of %i contain every advertiser once', async (take) => {
     const seen: number[] = [];
     for (let skip = 0, more = true; more; skip += take) {
       const { body } = await list(`?status=ALL&take=${take}&skip=${skip}`);
@@ -136,7 +136,7 @@ describe('pages', () => {
     expect(seen).toEqual(newestFirst(() => true));
   });
 
-  it('limit and offset are the same as take and skip', async () => {
+  it('accept limit and offset for take and skip', async () => {
     const { text } = await list('?take=5&skip=3');
     expect((await list('?limit=5&offset=3')).text).toBe(text);
     expect((await list('?take=5&limit=5&skip=3&offset=3')).text).toBe(text);
@@ -162,18 +162,18 @@ describe('pages', () => {
     'skip=99999999999999999999',
     'skip=1e3',
     'offset=-1',
-  ])('%s is refused, never clamped', async (query) => {
+  ])('refuse %s with 400 instead of clamping it', async (query) => {
     const name = query.slice(0, query.indexOf('='));
     const answer = await list(`?${query}`);
     expect(refusalOf(answer)).toEqual(invalid(name));
-    // What is wrong is listed once, under the name that was sent; not every refusal has a list.
+    // An issue is listed once, under the name that the client sent. Some refusals have no list.
     const { issues } = (answer.body.error?.details ?? {}) as {
       issues?: readonly { readonly path: string }[];
     };
     expect(issues?.map(({ path }) => path) ?? [name]).toEqual([name]);
   });
 
-  it('behind the end are empty, as far as offsets go', async () => {
+  it('after the end are empty, up to the largest safe integer', async () => {
     for (const skip of [60, 2_147_483_648, 9_007_199_254_740_991]) {
       const { status, body } = await list(`?status=ALL&skip=${skip}`);
       expect([status, body.data]).toEqual([200, []]);
@@ -181,7 +181,7 @@ describe('pages', () => {
     }
   });
 
-  it('unknown parameters are ignored', async () => {
+  it('ignore unknown parameters', async () => {
     const { text } = await list();
     expect((await list('?includeBrand=true&page=2&page=3&take[]=1&sort=')).text).toBe(text);
   });

@@ -8,7 +8,7 @@ import { startRunningService, type RunningService, type TestAccount } from '../s
 
 let service: RunningService;
 let account: TestAccount;
-/** A new one for every test, with something in every member. */
+/** A new advertiser for every test, with a value in every member. */
 let acme: AdvertiserResource;
 beforeAll(async () => {
   service = await startRunningService();
@@ -41,7 +41,7 @@ const read = async (): Promise<AdvertiserResource> =>
   (await account.api.get<AdvertiserResource>(`/advertisers/${acme.id}`)).body.data;
 const history = async (): Promise<readonly string[]> =>
   (await service.eventsOf(`advertiser-${account.customerId}-${acme.id}`)).map(({ type }) => type);
-/** Appends an event that no route of this version leads to. */
+/** Appends an event that no route of this version appends. */
 const append = (type: string): Promise<unknown> =>
   service.store.append(
     `advertiser-${account.customerId}-${acme.id}`,
@@ -78,7 +78,7 @@ describe('an update', () => {
     [{ utmConfig: [] }],
     [{ labels: {} }],
     [{ labels: { other: ['y'] } }],
-  ])('changes what it names and keeps the rest: %j', async (changes) => {
+  ])('changes the given members and keeps the others: %j', async (changes) => {
     const { status, body } = await update(changes);
     expect(status).toBe(200);
     expect(body.data).toEqual({ ...acme, ...changes, updatedAt: expect.any(String) });
@@ -86,7 +86,7 @@ describe('an update', () => {
     expect(await history()).toEqual(['AdvertiserCreated', 'AdvertiserUpdated']);
   });
 
-  it('of the brand changes its domain and link together', async () => {
+  it('of the brand changes its domain and its link together', async () => {
     const { body } = await update({ brand: 'https://www.other.example' });
     expect(body.data).toMatchObject({
       brandDomain: 'other.example',
@@ -94,13 +94,13 @@ describe('an update', () => {
     });
   });
 
-  it('of a part of autonomy keeps the other part', async () => {
+  it('of one member of autonomy keeps the other', async () => {
     await update({ autonomy: { rebriefing: 'auto' } });
     const { body } = await update({ autonomy: { inventorySelection: 'auto' } });
     expect(body.data.autonomy).toEqual({ inventorySelection: 'auto', rebriefing: 'auto' });
   });
 
-  it('with null clears description and preferredTimezone: they are absent', async () => {
+  it('with null removes description and preferredTimezone', async () => {
     const { description: _, preferredTimezone: __, ...rest } = acme;
     const { body } = await update({ description: null, preferredTimezone: null });
     expect(body.data).toEqual({ ...rest, updatedAt: expect.any(String) });
@@ -111,7 +111,7 @@ describe('an update', () => {
     'name primaryCurrency brand brandDomain brandCountries channels optimizationApplyMode autonomy controls utmConfig frequencyCaps labels'.split(
       ' ',
     ),
-  )('with null for %s is refused', async (member) => {
+  )('refuses null for %s with 400', async (member) => {
     expect(refusalOf(await update({ [member]: null }))).toEqual(invalid(member));
   });
 
@@ -125,7 +125,7 @@ describe('an update', () => {
     [{ channels: ['ctv', 'tv'] }, 'channels.1'],
     [{ optimizationApplyMode: 'SOMETIMES' }, 'optimizationApplyMode'],
     [{ frequencyCaps: [{ max_impressions: 1, window: { interval: 0 } }] }, 'frequencyCaps.0.window.interval'],
-  ])('of wrong form is refused: %#', async (changes, field) => {
+  ])('refuses an invalid value with 400 and the field (%#)', async (changes, field) => {
     expect(refusalOf(await update({ name: 'Other', ...changes }))).toEqual(invalid(field));
     expect(await read()).toEqual(acme);
   });
@@ -144,13 +144,13 @@ describe('an update', () => {
         ],
       },
     ],
-  ])('with %s is 200 and records nothing', async (_what, changes) => {
+  ])('with %s is 200 and appends no event', async (_what, changes) => {
     const answer = await update(changes);
     expect([answer.status, answer.body.data]).toEqual([200, acme]);
     expect(await history()).toEqual(['AdvertiserCreated']);
   });
 
-  it('with the whole resource as it was read is 200 and records nothing', async () => {
+  it('with the resource as it was read is 200 and appends no event', async () => {
     const answer = await update(acme);
     expect([answer.status, answer.body.data]).toEqual([200, acme]);
     expect(await history()).toEqual(['AdvertiserCreated']);
@@ -158,7 +158,7 @@ describe('an update', () => {
 });
 
 describe('frequencyCaps', () => {
-  it('replace the set; one that stays keeps its id and age', async () => {
+  it('replaces the set; a cap that stays keeps its id and createdAt', async () => {
     const [first] = acme.frequencyCaps;
     const { body } = await update({
       frequencyCaps: [
@@ -173,19 +173,19 @@ describe('frequencyCaps', () => {
     expect(await read()).toEqual(body.data);
   });
 
-  it('[] clears them', async () => {
+  it('with [] removes all caps', async () => {
     expect((await update({ frequencyCaps: [] })).body.data.frequencyCaps).toEqual([]);
     expect((await read()).frequencyCaps).toEqual([]);
   });
 
-  it('a cap of another unit is another cap', async () => {
+  it('treats a cap with another unit as a new cap', async () => {
     const { body } = await update({
       frequencyCaps: [{ max_impressions: 1, window: { interval: 1, unit: 'days' } }],
     });
     expect(body.data.frequencyCaps[0]?.id).not.toBe(acme.frequencyCaps[0]?.id);
   });
 
-  it('ids of a caller’s own choice are ignored', async () => {
+  it('ignores ids from the client', async () => {
     const { body } = await update({
       frequencyCaps: [{ id: 'mine', max_impressions: 1, window: { interval: 1 } }],
     });
@@ -193,18 +193,18 @@ describe('frequencyCaps', () => {
   });
 });
 
-describe('what does not change', () => {
+describe('a member that cannot change', () => {
   it.each([
     ['id', 1_999_999_999],
     ['customerId', 1_999_999_999],
     ['status', 'ARCHIVED'],
     ['sandbox', true],
-  ])('%s: another value is refused', async (member, value) => {
+  ])('%s: refuses another value', async (member, value) => {
     expect(refusalOf(await update({ name: 'Other', [member]: value }))).toEqual(invalid(member));
     expect(await read()).toEqual(acme);
   });
 
-  it('members that follow from others are ignored', async () => {
+  it('is ignored if it is derived from others', async () => {
     const { body } = await update({
       linkedBrand: { domain: 'evil.example', name: 'Evil' },
       currencyLocked: true,
@@ -214,7 +214,7 @@ describe('what does not change', () => {
     expect(body.data).toEqual(acme);
   });
 
-  it('the currency, once locked: 409; its current value is fine', async () => {
+  it('primaryCurrency, once locked: another value is 409, the current one is accepted', async () => {
     await append('AdvertiserCurrencyLocked');
     expect((await read()).currencyLocked).toBe(true);
     expect(refusalOf(await update({ name: 'Other', primaryCurrency: 'USD' }))).toEqual([
@@ -226,7 +226,7 @@ describe('what does not change', () => {
     expect((await update({ name: 'Other', primaryCurrency: 'EUR' })).body.data.name).toBe('Other');
   });
 
-  it('an archived advertiser: 409', async () => {
+  it('of an archived advertiser: any update is 409', async () => {
     await account.api.delete(`/advertisers/${acme.id}`);
     expect(refusalOf(await update({ name: 'Other' }))).toEqual([409, 'CONFLICT', undefined]);
     expect(refusalOf(await update({}))).toEqual([409, 'CONFLICT', undefined]);
@@ -234,8 +234,8 @@ describe('what does not change', () => {
   });
 });
 
-describe('updates at the same time', () => {
-  it('of different members all count', async () => {
+describe('concurrent updates', () => {
+  it('of different members all take effect', async () => {
     const labels = Array.from({ length: 10 }, (_, n) => ({ labels: { [`d${n}`]: ['v'] } }));
     const others = [
       { name: 'New' },
@@ -258,7 +258,7 @@ describe('updates at the same time', () => {
     expect(await history()).toHaveLength(21);
   });
 
-  it('100 writers of one member: all are done, once, and every answer shows its own value', async () => {
+  it('of one member by 100 writers each take effect once and answer with their own value', async () => {
     const names = Array.from({ length: 100 }, (_, n) => `Name ${n}`);
     const answers = await Promise.all(
       names.map((name) => {

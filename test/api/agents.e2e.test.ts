@@ -14,8 +14,6 @@ import { noSnapshots } from '../support/two-processes.ts';
 import { until } from '../support/toy-projection.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
-/** AdCP agents. */
-
 let service: RunningService;
 let account: TestAccount;
 beforeAll(async () => {
@@ -38,7 +36,7 @@ const register = (more: object = {}, headers: Record<string, string> = {}) =>
   account.api.post<AgentResource>('/adcp-agents', { ...agent, ...more }, headers);
 
 describe('an agent', () => {
-  it('is registered, read, listed and forgotten', async () => {
+  it('is registered, read, listed and deleted', async () => {
     const created = await register();
     expect([created.status, created.body.data]).toEqual([
       201,
@@ -66,14 +64,14 @@ describe('an agent', () => {
     expect((await account.api.get('/adcp-agents')).body.meta.pagination.total).toBe(0);
   });
 
-  it('is one, however often its registration is repeated', async () => {
+  it('is registered once, however often the request is repeated', async () => {
     const headers = { 'Idempotency-Key': 'register-once-and-no-more' };
     const first = await register({ name: 'Once' }, headers);
     const again = await register({ name: 'Once' }, headers);
     expect([again.text, again.headers.get('idempotent-replayed')]).toEqual([first.text, 'true']);
   });
 
-  it('keeps its token encrypted, and shows it nowhere; forgets it with the agent', async () => {
+  it('has its token encrypted, never shown, and deleted with the agent', async () => {
     const headers = { 'Idempotency-Key': 'a-key-whose-row-holds-no-token' };
     const { id } = (await register({}, headers)).body.data;
     const tables = await service.pool.query<{ table_name: string }>(
@@ -102,7 +100,7 @@ describe('an agent', () => {
     expect(await kept()).toBe(before - 1);
   });
 
-  it('leaves no token behind: what no agent has is swept away, unless a registration may be under way', async () => {
+  it('leaves no token behind: an orphan is swept an hour after it was stored', async () => {
     const sweep = createOrphanSecrets(
       {
         pool: service.pool,
@@ -138,7 +136,7 @@ describe('an agent', () => {
     await plant(young, randomUUID(), '10 minutes');
     await plant(old, randomUUID(), '2 hours');
     await plant(replaced, agentIdOf(live) ?? '', '2 hours');
-    // The read model is behind, or being rebuilt: the stream knows the agent, and which token is its own.
+    // The read model may lag or be in a rebuild. The stream names the agent's current token.
     await pool.query('delete from adcp_agents where customer_id = $1 and id = $2', [
       account.customerId,
       agentIdOf(live),
@@ -154,7 +152,7 @@ describe('an agent', () => {
     expect(after).toEqual(expect.arrayContaining([ofLive, young]));
   });
 
-  it('may want no token', async () => {
+  it('may be registered without a token', async () => {
     const { auth: _, ...open } = agent;
     expect((await account.api.post('/adcp-agents', open)).status).toBe(201);
   });
@@ -173,24 +171,24 @@ describe('an agent', () => {
     ['auth.type', { auth: { type: 'basic', token: 'x' } }],
     ['auth.token', { auth: { type: 'bearer', token: 'two words' } }],
     ['accountId', { accountId: '' }],
-  ])('is refused for its %s: %j', async (field, more) => {
+  ])('refuses an invalid %s with 400: %j', async (field, more) => {
     const answer = await register(more);
     expect(refusalOf(answer)).toEqual(invalid(field));
     expect(answer.text).not.toContain('secret');
   });
 
-  it.each(['agt_0', `agt_${'0'.repeat(32)}`, 'x', '%00', '1'])('%s is none', async (id) => {
+  it.each(['agt_0', `agt_${'0'.repeat(32)}`, 'x', '%00', '1'])('has no such id as %s: 404', async (id) => {
     expect([400, 404]).toContain((await account.api.get(`/adcp-agents/${id}`)).status);
     expect([400, 404]).toContain((await account.api.delete(`/adcp-agents/${id}`)).status);
   });
 });
 
 describe('the address of an agent', () => {
-  it('is refused over both protocols in every form that is not on the public internet, and never tried', async () => {
+  it('is refused over both protocols in every form that is not on the public internet, and never contacted', async () => {
     let connections = 0;
     const canary = createServer(() => (connections += 1));
     await new Promise<void>((resolve) => canary.listen(0, '127.0.0.1', resolve));
-    // The one of the other tests asks no agent anything.
+    // The service of the other tests sends no requests to agents.
     const asking = await startRunningService({ AGENT_CHECK_MS: '1000' });
     const { api } = await asking.openAccount();
     const urls = [

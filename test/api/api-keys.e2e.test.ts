@@ -33,7 +33,7 @@ const keysOf = async ({ api }: { api: Api }): Promise<readonly ApiKeyResource[]>
   (await api.get<readonly ApiKeyResource[]>('/api-keys?take=200')).body.data;
 
 describe('the current account', () => {
-  it('says whose credential it is', async () => {
+  it('names the owner of the credential', async () => {
     const answer = await fetch(`${service.baseUrl}/api/v2/accounts/current`, {
       headers: { Authorization: `Bearer ${account.apiKey}` },
     });
@@ -48,7 +48,7 @@ describe('the current account', () => {
 });
 
 describe('issuing a key', () => {
-  it('shows it once, and it works at once', async () => {
+  it('shows the key once, and the key works immediately', async () => {
     const issued = await issue(account.api, { name: 'Nightly sync' });
     expect(issued).toEqual({
       id: idOf(issued.key),
@@ -66,7 +66,7 @@ describe('issuing a key', () => {
     expect(list.body.data[0]).toEqual(listed);
   });
 
-  it('is an event without the key', async () => {
+  it('appends an event without the key', async () => {
     const issued = await issue(account.api, { name: 'Recorded', scopes: ['exchange:read'] });
     const events = await service.eventsOf(`account-${account.customerId}`);
     expect(events.at(-1)).toMatchObject({
@@ -93,13 +93,13 @@ describe('issuing a key', () => {
     [{ name: 'x', expiresAt: '2001-01-01T00:00:00Z' }, 'expiresAt'],
     [{ name: 'x', expiresAt: '0000-01-01T00:00:00Z' }, 'expiresAt'],
     [{ name: 'x', expiresAt: '9999-12-31T23:59:59-23:00' }, 'expiresAt'],
-  ])('refuses %j', async (body, field) => {
+  ])('refuses %j with 400', async (body, field) => {
     const before = await keysOf(account);
     expect(refusalOf(await account.api.post('/api-keys', body))).toEqual(invalid(field));
     expect(await keysOf(account)).toEqual(before);
   });
 
-  it('with an expiry: normal in UTC, refused once it has come', async () => {
+  it('accepts an expiry, returns it in UTC, and refuses the key after it', async () => {
     const { api } = await service.openAccount();
     const expiresAt = new Date(Date.now() + 2_500).toISOString();
     const issued = await issue(api, { name: 'Short', expiresAt: expiresAt.replace('Z', '+00:00') });
@@ -128,7 +128,7 @@ describe('issuing with an Idempotency-Key', () => {
     expect(rows[0]?.all).not.toContain(first.body.data.key.slice(-30));
   });
 
-  it('is not shown to another credential of the account', async () => {
+  it('does not show the key to another credential of the account', async () => {
     const { api } = await service.openAccount();
     const other = await issue(api, { name: 'Other' });
     const first = await api.post<NewKey>('/api-keys', { name: 'Once' }, headers);
@@ -142,7 +142,7 @@ describe('issuing with an Idempotency-Key', () => {
     expect((await api.post('/api-keys', { name: 'Once' }, headers)).text).toBe(first.text);
   });
 
-  it('a refused one is free again', async () => {
+  it('leaves the Idempotency-Key free when it is refused', async () => {
     const { api } = await service.openAccount();
     const refused = { name: 'Once', expiresAt: '2001-01-01T00:00:00Z' };
     expect(refusalOf(await api.post('/api-keys', refused, headers))).toEqual(invalid('expiresAt'));
@@ -150,10 +150,10 @@ describe('issuing with an Idempotency-Key', () => {
     expect(await keysOf({ api })).toHaveLength(2);
   });
 
-  it('is honored for 24 hours from its completion, however often it is repeated; then it is free', async () => {
+  it('honors it for 24 hours from its completion, however often it is repeated', async () => {
     const { api, customerId } = await service.openAccount();
     const send = (name: string) => api.post<NewKey>('/api-keys', { name }, headers);
-    // The first try, which died before it had done anything, was on another day.
+    // The first try, which ended before it had an effect, was on another day.
     const fingerprint = fingerprintOf({
       method: 'post',
       path: '/api/v2/buyer/api-keys',
@@ -188,7 +188,7 @@ describe('issuing with an Idempotency-Key', () => {
     expect(await keysOf({ api })).toHaveLength(3);
   });
 
-  it('belongs to one request', async () => {
+  it('refuses another request with the same Idempotency-Key', async () => {
     const { api } = await service.openAccount();
     expect((await api.post('/api-keys', { name: 'Once' }, headers)).status).toBe(201);
     expect(refusalOf(await api.post('/api-keys', { name: 'Twice' }, headers))[1]).toBe(
@@ -198,7 +198,7 @@ describe('issuing with an Idempotency-Key', () => {
 });
 
 describe('revoking', () => {
-  it('refuses the key on its next request; repeating changes nothing', async () => {
+  it('refuses the key from its next request on; revoking it again changes nothing', async () => {
     const { api, customerId } = await service.openAccount();
     const { id, key } = await issue(api);
     expect((await apiWith(key).get('/advertisers')).status).toBe(200);
@@ -219,14 +219,14 @@ describe('revoking', () => {
     ]);
   });
 
-  it('a key may revoke itself', async () => {
+  it('lets a key revoke itself', async () => {
     const { api } = await service.openAccount();
     const { id, key } = await issue(api);
     expect((await apiWith(key).delete(`/api-keys/${id}`)).status).toBe(204);
     expect((await apiWith(key).delete(`/api-keys/${id}`)).status).toBe(401);
   });
 
-  it("another account's key and one that never was look the same", async () => {
+  it("answers the same for another account's key and an unknown one", async () => {
     const stranger = await service.openAccount();
     const { id, key } = await issue(stranger.api);
     const theirs = await account.api.delete(`/api-keys/${id}`);
@@ -237,8 +237,8 @@ describe('revoking', () => {
   });
 });
 
-describe('a key that is over', () => {
-  it('is listed for 90 days; its revocation is in the stream before its row goes', async () => {
+describe('an ended key', () => {
+  it('is listed for 90 days; its end is in the stream before its row is deleted', async () => {
     const { api, customerId } = await service.openAccount();
     const revoked = await issue(api, { name: 'Revoked' });
     const unsettled = await issue(api, { name: 'Revoked, and cut off before the event' });
@@ -263,7 +263,7 @@ describe('a key that is over', () => {
     expect(ended).toEqual([revoked.id, unsettled.id]);
   });
 
-  it('one whose account cannot be read does not block others', async () => {
+  it('does not block others when its account cannot be read', async () => {
     const [unreadable, other] = [await service.openAccount(), await service.openAccount()];
     const retireAt = async (one: TestAccount, ago: string): Promise<string> => {
       const { id } = await issue(one.api, { name: 'Revoked' });
@@ -303,7 +303,7 @@ describe('the list', () => {
 });
 
 describe('scopes', () => {
-  it('every operation asks for its own', async () => {
+  it('are checked by each operation', async () => {
     const read = apiWith((await issue(account.api, { name: 'r', scopes: ['exchange:read'] })).key);
     const write = apiWith((await issue(account.api, { name: 'w', scopes: ['exchange:write'] })).key);
     const forbidden = [403, 'FORBIDDEN', undefined];
@@ -327,7 +327,7 @@ describe('scopes', () => {
 });
 
 describe('roles', () => {
-  it("a member's key reads and writes, and manages no keys", async () => {
+  it("let a member's key read and write, but not manage keys", async () => {
     const { customerId, api } = await service.openAccount();
     const userId = await createUser(service.installation, customerId, { name: 'Mo', role: 'member' });
     const { key, scopes } = await createKey(service.installation, customerId, { name: 'Member', userId });
@@ -349,7 +349,7 @@ describe('roles', () => {
     expect((await member.get('/advertisers')).status).toBe(401);
   });
 
-  it('a member cannot be given a key with more', async () => {
+  it("limit the scopes that a member's key can have", async () => {
     const { customerId } = await service.openAccount();
     const userId = await createUser(service.installation, customerId, { name: 'Mo', role: 'member' });
     await expect(
@@ -360,7 +360,7 @@ describe('roles', () => {
 });
 
 describe('a disabled account', () => {
-  it('lets none of its credentials in, until it is enabled again', async () => {
+  it('refuses all credentials until it is enabled again', async () => {
     const { customerId, api } = await service.openAccount();
     expect((await api.get('/advertisers')).status).toBe(200);
     await setAccess(service.installation, customerId, 'disabled');
@@ -371,7 +371,7 @@ describe('a disabled account', () => {
 });
 
 describe('the last use of a key', () => {
-  it('is written down later, at most once a minute, and is no event', async () => {
+  it('is stored later, at most once a minute, and without an event', async () => {
     const clock = { now: () => Date.parse('2026-11-21T10:00:00.000Z') };
     const { customerId, api, apiKey } = await service.openAccount();
     const writes: number[] = [];
@@ -399,7 +399,7 @@ describe('the last use of a key', () => {
     expect(await service.eventsOf(`account-${customerId}`)).toHaveLength(2);
   });
 
-  it('of more keys than are remembered is not', async () => {
+  it('is stored for at most 10,000 keys at a time', async () => {
     const asked: unknown[] = [];
     const counting = { query: async (statement: unknown) => void asked.push(statement) };
     const use = createKeyUse(counting as unknown as Pick<Pool, 'query'>, { now: () => 0 });

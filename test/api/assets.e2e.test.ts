@@ -44,7 +44,7 @@ const eventsOf = async ({ assetId }: Reservation): Promise<readonly string[]> =>
   (await service.eventsOf(assetStream(account.customerId, assetIdOf(assetId) ?? ''))).map(({ type }) => type);
 
 describe('a reservation', () => {
-  it('says where the bytes go, how many, and until when', async () => {
+  it('contains the upload address, the size limit and the expiry', async () => {
     const { status, body } = await reserve(account.api, advertiser, { name: 'Hero', mimeType: 'Image/PNG' });
     expect(status).toBe(201);
     expect(body.data).toEqual({
@@ -62,7 +62,7 @@ describe('a reservation', () => {
     expect((await list()).body.data).toEqual([]);
   });
 
-  it('is the same when it is repeated with its key, address and all', async () => {
+  it('repeated with its key is the same, including the upload address', async () => {
     const key = { 'Idempotency-Key': 'reserve-once-and-again' };
     const body = { name: 'Hero', mimeType: 'image/png' };
     const first = await reserve(account.api, advertiser, body, key);
@@ -87,7 +87,7 @@ describe('a reservation', () => {
     [{ name: 'x', mimeType: 'image/gif', bytes: 1_001 }, 'bytes'],
     [{ name: 'x', mimeType: 'image/png', sha256: 'abc' }, 'sha256'],
     [{ name: 'x', mimeType: 'image/png', width: -1 }, 'width'],
-  ])('of %j is refused for its %s', async (body, field) => {
+  ])('refuses %j with 400 and field %s', async (body, field) => {
     expect(refusalOf(await reserve(account.api, advertiser, body))).toEqual(invalid(field));
   });
 
@@ -112,7 +112,7 @@ describe('an upload', () => {
     ['text/plain', Buffer.from('Buy grüezi 👋'), { textContent: 'Buy grüezi 👋', mediaKind: 'text' }, 'txt'],
     ['text/html', Buffer.from('<script>alert(1)</script>'), { mediaKind: 'html' }, 'html'],
     ['application/x-own', randomBytes(1_000), { mediaKind: 'other' }, 'bin'],
-  ])('of %s is in the library and at its address', async (mimeType, bytes, facts, extension) => {
+  ])('of %s appears in the library and at its address', async (mimeType, bytes, facts, extension) => {
     const own = await newAdvertiser();
     const reserved = (await reserve(account.api, own, { name: 'An asset', mimeType })).body.data;
     const answer = await send(reserved.uploadUrl, bytes);
@@ -139,7 +139,7 @@ describe('an upload', () => {
     expect(Buffer.from(await served.arrayBuffer()).equals(bytes)).toBe(true);
   });
 
-  it('comes by POST as well, with its token in a header, in chunks, and with a bearer that is not looked at', async () => {
+  it('is also accepted by POST, with its token in a header, in chunks; the bearer credential is ignored', async () => {
     const bytes = png(10, 20, 100_000);
     const reserved = (await reserve(account.api, advertiser, { name: 'x', mimeType: 'image/png' })).body.data;
     const stream = new ReadableStream({
@@ -156,7 +156,7 @@ describe('an upload', () => {
     expect(answer.headers.get('ratelimit-limit')).not.toBeNull();
   });
 
-  it('once more with the same bytes changes nothing; with others it is refused', async () => {
+  it('with the same bytes again changes nothing; with other bytes it is refused', async () => {
     const bytes = png(3, 4);
     const reserved = await upload(account.api, advertiser, { name: 'x', mimeType: 'image/png' }, bytes);
     const before = await storedFiles(service.dataDir);
@@ -170,7 +170,7 @@ describe('an upload', () => {
     expect(await storedFiles(service.dataDir)).toEqual(before);
   });
 
-  it('has one winner among concurrent uploads of any bytes', async () => {
+  it('has one winner among concurrent uploads of different bytes', async () => {
     const reserved = (await reserve(account.api, advertiser, { name: 'x', mimeType: 'image/png' })).body.data;
     const before = await storedFiles(service.dataDir);
     const answers = await Promise.all(
@@ -189,7 +189,7 @@ describe('an upload', () => {
     expect((await service.pool.query('select 1 from asset_objects')).rows).toEqual([]);
   });
 
-  it('is refused when it is not what was reserved, and nothing is left of it', async () => {
+  it('is refused when it does not match its reservation, and leaves no file', async () => {
     const before = await storedFiles(service.dataDir);
     const bytes = png(1, 1, 1_000);
     const exact = { name: 'x', mimeType: 'image/png', bytes: bytes.length, sha256: sha256(bytes) };
@@ -223,7 +223,7 @@ describe('an upload', () => {
     expect((await service.pool.query('select 1 from asset_objects')).rows).toEqual([]);
   });
 
-  it('that breaks off leaves nothing, and can be sent again', async () => {
+  it('that is cut off leaves no file, and can be sent again', async () => {
     const bytes = png(5, 5, 500_000);
     const reserved = (await reserve(account.api, advertiser, { name: 'x', mimeType: 'image/png' })).body.data;
     const { pathname, search } = new URL(reserved.uploadUrl);
@@ -254,7 +254,7 @@ describe('an upload', () => {
 });
 
 describe('deleted and expired assets', () => {
-  it('is a reservation whose bytes never came, and a deleted asset: their rows go, nothing else does', async () => {
+  it('keep their rows for a week; other assets keep theirs', async () => {
     const own = await newAdvertiser();
     const media = { name: 'x', mimeType: 'image/png' };
     const late = (await reserve(account.api, own, media)).body.data;
@@ -263,7 +263,7 @@ describe('deleted and expired assets', () => {
     const deleted = await upload(account.api, own, media, png(1, 1));
     await account.api.delete(`/advertisers/${own}/assets/${deleted.assetId}`);
     const rows = async (): Promise<readonly string[]> => {
-      // A read waits until the rows hold all that was written.
+      // A read waits until the rows contain every write of the account.
       await list('', own);
       const found = await service.pool.query<{ status: string }>(
         'select status from assets where advertiser_id = $1 order by status',
@@ -299,7 +299,7 @@ describe('deleted and expired assets', () => {
 });
 
 describe('an upload token', () => {
-  it('that is not of this upload, of now, or of ours is no credential, and says no more', async () => {
+  it('is refused without details when it is forged, expired, of another upload or of a disabled account', async () => {
     const bytes = png(1, 1);
     const reserved = (await reserve(account.api, advertiser, { name: 'x', mimeType: 'image/png' })).body.data;
     const other = (await reserve(account.api, advertiser, { name: 'x', mimeType: 'image/png' })).body.data;
@@ -367,7 +367,7 @@ describe('the library', () => {
     expect((await list('', 2_147_483_647)).status).toBe(404);
   });
 
-  it('forgets what is deleted, and so does its address', async () => {
+  it('leaves out a deleted asset, whose address is 404', async () => {
     const own = await newAdvertiser();
     const { assetId, uploadUrl } = await upload(
       account.api,
@@ -397,7 +397,7 @@ describe('the address of an asset', () => {
     return (await list('', own)).body.data[0]?.url ?? '';
   };
 
-  it('never changes, in whole or in part, and needs no lookup', async () => {
+  it('is immutable, in whole or in part, and needs no lookup', async () => {
     const bytes = png(7, 7, 10_000);
     const url = await served('image/png', bytes);
     const get = (headers = {}, method = 'GET') => fetch(url, { headers, method });
@@ -452,7 +452,7 @@ describe('the address of an asset', () => {
     ['application/xml', Buffer.from('<?xml version="1.0"?><a/>'), true],
     ['application/pdf', Buffer.from('%PDF-1.7'), true],
     ['application/x-shockwave-flash', Buffer.from('FWS'), true],
-  ])('of %s makes it harmless', async (mimeType, bytes, isFile) => {
+  ])('of %s is sent with headers that stop it from running', async (mimeType, bytes, isFile) => {
     const { headers } = await fetch(await served(mimeType, bytes));
     expect(headers.get('content-security-policy')).toBe("default-src 'none';frame-ancestors 'none';sandbox");
     expect(headers.get('x-content-type-options')).toBe('nosniff');
@@ -464,7 +464,7 @@ describe('the address of an asset', () => {
     expect(headers.get('set-cookie')).toBeNull();
   });
 
-  it('that is not an asset address is 404', async () => {
+  it('answers 404 for a path that is not an asset address', async () => {
     const paths = [
       '..%2f..%2fetc%2fpasswd',
       '%252e%252e',

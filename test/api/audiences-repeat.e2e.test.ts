@@ -6,8 +6,8 @@ import { createFailingAppends, everyAppendOf } from '../support/failing-appends.
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
 /**
- * A sync of audiences is many appends: its plan, its members, its audiences, its task. Whichever is the last before
- * everything ends, the repeat with the same key completes it, once.
+ * A sync of audiences is many appends: its plan, members, audiences and task. If the process ends after any of
+ * them, a repeat with the same key completes the sync once.
  */
 
 const { wrap, failFrom, heal } = createFailingAppends();
@@ -33,7 +33,7 @@ const given = async (): Promise<number> => {
   return id;
 };
 
-/** Members of the new one: several events, which a store takes in one append or in several. */
+/** Members of the new audience: several events, which a store accepts in one append or in several. */
 const LARGE = 1_500;
 const run = (id: number, key: string) =>
   account.api.post<{ taskId: string }>(
@@ -49,7 +49,7 @@ const run = (id: number, key: string) =>
     { 'Idempotency-Key': key },
   );
 
-/** The plan, two batches, two audiences, one archived, the task; on some stores a batch is several. */
+/** The plan, two batches, two audiences, one archived, the task. On some stores a batch is several appends. */
 const APPENDS = 7;
 
 const effectOf = async (id: number, taskId: string) => {
@@ -82,18 +82,21 @@ const expected = {
   sizes: { kept: 10, new: LARGE },
 };
 
-it.each(everyAppendOf(APPENDS))('everything ends %s appends in, %s that one', async (n, how) => {
-  const id = await given();
-  const key = randomUUID();
-  const before = (await service.eventsOfAccount(account)).length;
-  failFrom(n, how);
-  expect((await run(id, key)).status).toBe(503);
-  await heal();
-  const answer = await run(id, key);
-  expect(answer.status).toBe(202);
-  expect(await effectOf(id, answer.body.data.taskId)).toEqual(expected);
-  // The plan, parts of 1,500 members, three audiences, the task.
-  const parts = 1 + LARGE / 1_500;
-  expect((await service.eventsOfAccount(account)).length - before).toBe(1 + parts + 3 + 1);
-  expect((await service.pool.query('select from audience_batches')).rowCount).toBe(0);
-});
+it.each(everyAppendOf(APPENDS))(
+  'a repeat completes the sync when appends fail from number %s on, %s that one is stored',
+  async (n, how) => {
+    const id = await given();
+    const key = randomUUID();
+    const before = (await service.eventsOfAccount(account)).length;
+    failFrom(n, how);
+    expect((await run(id, key)).status).toBe(503);
+    await heal();
+    const answer = await run(id, key);
+    expect(answer.status).toBe(202);
+    expect(await effectOf(id, answer.body.data.taskId)).toEqual(expected);
+    // The plan, batches of 1,500 members, three audiences, the task.
+    const parts = 1 + LARGE / 1_500;
+    expect((await service.eventsOfAccount(account)).length - before).toBe(1 + parts + 3 + 1);
+    expect((await service.pool.query('select from audience_batches')).rowCount).toBe(0);
+  },
+);

@@ -6,8 +6,6 @@ import { resourceIdOf } from '../../shared/aggregate/ids.ts';
 import { invalid, refusalOf, type ApiAnswer } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
-/** Audiences and the tasks of their syncs. */
-
 let service: RunningService;
 let account: TestAccount;
 let advertiserId: number;
@@ -41,7 +39,7 @@ interface AudienceRow {
   readonly total: number;
 }
 
-/** A call takes up to 100,000. */
+/** A call accepts up to 100,000. */
 const LARGE = amount(10_000, 100_000);
 
 const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -91,7 +89,7 @@ const eventsOf = async (type: string) =>
   (await service.eventsOfAccount(account)).filter((event) => event.type === type);
 
 describe('sync', () => {
-  it('is accepted with a task, which is completed when the members are there', async () => {
+  it('is accepted with a task, which completes when the members are stored', async () => {
     const answer = await sync([
       { audienceId: 'crm', name: 'Customers', add: members(0, 3), consentBasis: 'consent' },
     ]);
@@ -145,7 +143,7 @@ describe('sync', () => {
     });
   });
 
-  it('adds and removes; the same member is there once, and who is removed is not added', async () => {
+  it('adds and removes members; a duplicate counts once, and a removed member is not added', async () => {
     await done(await sync([{ audienceId: 'crm', add: [...members(0, 10), ...members(5, 10)] }]));
     expect(await sizes()).toEqual([['crm', 10]]);
     const again = {
@@ -159,7 +157,7 @@ describe('sync', () => {
     expect(ids).toEqual(['crm-10', 'crm-11', 'crm-12', 'crm-4', 'crm-5', 'crm-6', 'crm-7', 'crm-8', 'crm-9']);
   });
 
-  it('a member without an external id is identified by its hash', async () => {
+  it('identifies a member without an external id by its hash', async () => {
     const anonymous = { hashedEmail: hash('a@example.com').toUpperCase() };
     await done(await sync([{ audienceId: 'crm', add: [anonymous, { hashedPhone: hash('+1') }] }]));
     expect((await storedMembers('crm')).length).toBe(2);
@@ -167,13 +165,13 @@ describe('sync', () => {
     expect((await storedMembers('crm')).map(({ phone }) => phone)).toEqual([hash('+1')]);
   });
 
-  it('of nothing new is unchanged; an audience without members is too small', async () => {
+  it('without changes is "unchanged"; an audience without members is too small', async () => {
     expect(await done(await sync([{ audienceId: 'crm' }]))).toEqual(['crm created']);
     expect(await done(await sync([{ audienceId: 'crm' }]))).toEqual(['crm unchanged']);
     expect((await list()).audiences[0]?.status).toBe('TOO_SMALL');
   });
 
-  it('deletes named audiences, and unnamed ones on request, with their members', async () => {
+  it('deletes named audiences, and on request all unnamed ones, with their members', async () => {
     await done(await sync(['a', 'b', 'c'].map((audienceId) => ({ audienceId, add: members(0, 5) }))));
     expect(
       await done(
@@ -193,11 +191,11 @@ describe('sync', () => {
     expect((await storedMembers('a')).map(({ external_id }) => external_id)).toEqual(['crm-7']);
   });
 
-  it(`${LARGE} members go through events of bounded size`, async () => {
+  it(`splits ${LARGE} members into events of bounded size`, async () => {
     const key = { 'Idempotency-Key': randomUUID() };
     const send = () => sync([{ audienceId: 'large', add: members(0, LARGE) }], {}, key);
     let accepted = await send();
-    // On a busy machine the answer may not come in time: the repeat with the same key goes on from there.
+    // On a busy machine the answer may come too late. A repeat with the same key continues.
     for (let tries = 0; accepted.status !== 202 && tries < 20; tries++) {
       expect([409, 503]).toContain(accepted.status);
       await new Promise((resolve) => setTimeout(resolve, 1_000));
@@ -231,14 +229,14 @@ describe('sync', () => {
       { audiences: [{ audienceId: 'a' }, { name: 'B' }], deleteMissing: true },
       'audiences.1.audienceId',
     ],
-  ])('%s: 400, and nothing is written', async (_what, body, field) => {
+  ])('refuses %s with 400 and appends no event', async (_what, body, field) => {
     const answer = await account.api.post(`/advertisers/${advertiserId}/audiences/sync`, body);
     expect(refusalOf(answer)).toEqual(invalid(field));
     expect(await eventsOf('AudienceMembersStored')).toEqual([]);
     expect(await eventsOf('AudienceSynced')).toEqual([]);
   });
 
-  it('more than 100,000 members: 400', async () => {
+  it('refuses more than 100,000 members with 400', async () => {
     const half = Array.from({ length: 50_001 }, () => ({}));
     const answer = await sync([
       { audienceId: 'a', add: half },
@@ -247,7 +245,7 @@ describe('sync', () => {
     expect(refusalOf(answer)).toEqual(invalid('audiences'));
   });
 
-  it('of an archived advertiser is 409, of an unknown one 404', async () => {
+  it('is 409 for an archived advertiser and 404 for an unknown one', async () => {
     await account.api.delete(`/advertisers/${advertiserId}`);
     expect(refusalOf(await sync([{ audienceId: 'a' }]))).toEqual([409, 'CONFLICT', undefined]);
     const unknown = await account.api.post('/advertisers/2147483647/audiences/sync', {
@@ -257,7 +255,7 @@ describe('sync', () => {
     expect((await account.api.get('/advertisers/2147483647/audiences')).status).toBe(404);
   });
 
-  it('again with its key is the same task, and one effect', async () => {
+  it('repeated with its key returns the same task and has one effect', async () => {
     const key = { 'Idempotency-Key': randomUUID() };
     const first = await sync([{ audienceId: 'crm', add: members(0, 5) }], {}, key);
     const again = await sync([{ audienceId: 'crm', add: members(0, 5) }], {}, key);
@@ -266,11 +264,11 @@ describe('sync', () => {
   });
 });
 
-describe('people known by universal ids', () => {
+describe('members with universal ids', () => {
   const uid2 = { type: 'uid2', value: 'KlKKKfE66A7xBnL/DsT1UV/Q+V/r3xwKL89Wp7hpNllxmNkPaF8vdzenDvfoatn6' };
   const maid = { type: 'maid', value: 'EA7583CD-A667-48BC-B806-42ECB2B48606' };
 
-  it('are added and removed like people known by hashes', async () => {
+  it('are added and removed like members with hashes', async () => {
     const ramp = { externalId: 'crm-2', hashedEmail: hash('2@example.com'), uids: [uid2, maid, uid2] };
     expect(await done(await sync([{ audienceId: 'crm', add: [{ uids: [uid2] }, ramp] }]))).toEqual([
       'crm created',
@@ -314,8 +312,8 @@ describe('people known by universal ids', () => {
   });
 });
 
-describe('what is wrong with an audience or a member', () => {
-  /** Texts of any table, wherever they are. */
+describe('an invalid audience or member', () => {
+  /** The tables that contain a text in any column. */
   const tablesWith = async (needle: string): Promise<readonly string[]> => {
     const { rows } = await service.pool.query<{ name: string }>(
       `select tablename as name from pg_tables where schemaname = 'public'`,
@@ -330,7 +328,7 @@ describe('what is wrong with an audience or a member', () => {
     return found;
   };
 
-  it('fails alone and is named in the task: index, audience, reason; the others are done', async () => {
+  it('fails alone; the task names its index, audience and reason', async () => {
     const answer = await sync([
       { audienceId: 'ok', add: [member(1)] },
       {
@@ -389,7 +387,7 @@ describe('what is wrong with an audience or a member', () => {
     }
   });
 
-  it('of an audience itself has that one fail, whether or not it says which it is', async () => {
+  it('fails the audience if its own members are invalid, with or without an id', async () => {
     await done(await sync([{ audienceId: 'kept', name: 'Kept', add: [member(1)] }]));
     const task = await ended(
       await sync([
@@ -414,7 +412,7 @@ describe('what is wrong with an audience or a member', () => {
     expect(Object.fromEntries(await sizes())).toEqual({ kept: 1, new: 1 });
   });
 
-  it('of the form of JSON has its audience fail, and the others are done', async () => {
+  it('fails the audience if its JSON has another form', async () => {
     const texts = [
       '{"audienceId":"odd","add":[{"externalId":"crm-1","hashedEmail":"\\u0000"}]}',
       '{"audienceId":"large","add":[{"externalId":"crm-1","age":1e999}]}',
@@ -445,7 +443,7 @@ describe('what is wrong with an audience or a member', () => {
     expect(await sizes()).toEqual([['new', 1]]);
   });
 
-  it('of every member has the audience fail, and so the task where there is no other', async () => {
+  it('fails the audience if every member is invalid, and the task if there is no other audience', async () => {
     const task = await ended(await sync([{ audienceId: 'raw', add: [{ hashedEmail: 'jane@example.com' }] }]));
     expect(task).toMatchObject({
       status: 'failed',
@@ -456,7 +454,7 @@ describe('what is wrong with an audience or a member', () => {
     expect((await ended(await sync([{ name: 'Which one?' }]))).error).toMatch(/^audiences\.0: audienceId/);
   });
 
-  it('of very many members is counted, and the first 500 are named', async () => {
+  it('is counted; at most the first 500 failed members are listed', async () => {
     const add = [member(0), ...Array.from({ length: 3_000 }, () => ({ hashedEmail: 'x'.repeat(100) }))];
     const task = await ended(
       await sync([
@@ -470,7 +468,7 @@ describe('what is wrong with an audience or a member', () => {
     expect(task.response.failedMembers).toHaveLength(500);
   });
 
-  it('fails alike when the sync is repeated with its key', async () => {
+  it('fails in the same way when the sync is repeated with its key', async () => {
     const key = { 'Idempotency-Key': randomUUID() };
     const send = () => sync([{ audienceId: 'crm', add: [member(1), {}] }, { name: 'B' }], {}, key);
     const [first, again] = [await send(), await send()];
@@ -484,7 +482,10 @@ describe('what is wrong with an audience or a member', () => {
 });
 
 describe('a task', () => {
-  it.each(['nonsense', '00000000-0000-4000-8000-000000000000', '%F0%9F%98%80'])('%s is 404', async (id) => {
-    expect(refusalOf(await account.api.get(`/tasks/${id}`))).toEqual([404, 'NOT_FOUND', undefined]);
-  });
+  it.each(['nonsense', '00000000-0000-4000-8000-000000000000', '%F0%9F%98%80'])(
+    'with the id %s is 404',
+    async (id) => {
+      expect(refusalOf(await account.api.get(`/tasks/${id}`))).toEqual([404, 'NOT_FOUND', undefined]);
+    },
+  );
 });

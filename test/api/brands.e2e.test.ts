@@ -7,11 +7,11 @@ import { createLog } from '../../app/log.ts';
 import { createOutboundFetch, type OutboundFetch } from '../../shared/outbound/outbound-fetch.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
-/** The details of an advertiser's linked brand, from `brand.json` at its own domain. */
+/** The brand details of an advertiser, read from `brand.json` at the brand's domain. */
 
 const WITHIN_MS = 1_000;
 
-/** What each domain answers; asked for others, the server says that there is nothing. */
+/** The answer of each domain; the default is 404. */
 let pages: Record<string, (response: ServerResponse) => void> = {};
 let asked: string[] = [];
 const brandServer = createServer((request: IncomingMessage, response: ServerResponse) => {
@@ -26,7 +26,7 @@ const json =
   (response: ServerResponse): void => {
     response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(manifest));
   };
-/** As the service's own, but what is asked of a domain the local server is asked. */
+/** The service's own fetch, with the local server in place of every domain. */
 const localFetch: OutboundFetch = (target, init) => {
   const { hostname, pathname } = new URL(target);
   const { port } = brandServer.address() as AddressInfo;
@@ -89,7 +89,7 @@ const acmeBrand = {
 };
 
 describe('a linked brand', () => {
-  it('permanently has the details of the portfolio at its domain', async () => {
+  it('keeps the details of the portfolio at its domain', async () => {
     pages['acme.com'] = json(acme);
     const { id, linkedBrand } = await create('https://www.acme.com/');
     expect(linkedBrand).toEqual(acmeBrand);
@@ -102,13 +102,13 @@ describe('a linked brand', () => {
     expect(asked.length).toBe(1);
   });
 
-  it('has what a manifest of one brand says at its top', async () => {
+  it('has the details at the top of a manifest with a single brand', async () => {
     const { name, logoUrl, industry, tagline, colors } = acmeBrand;
     pages['acme.com'] = json({ name, logos: [{ url: logoUrl }], industry, tagline, colors });
     expect((await create('acme.com')).linkedBrand).toEqual(acmeBrand);
   });
 
-  it('is looked for where the manifest refers to, once', async () => {
+  it('is read from the manifest that the first one refers to, one level deep', async () => {
     pages['acme.com'] = json({ house: 'acme-house.com' });
     pages['acme-house.com'] = json(acme);
     expect((await create('acme.com')).linkedBrand).toEqual(acmeBrand);
@@ -120,7 +120,7 @@ describe('a linked brand', () => {
     expect(asked.length).toBe(6);
   });
 
-  it('is asked for when an update links another, and only then', async () => {
+  it('is fetched when an update links another brand, and only then', async () => {
     pages['acme.com'] = json(acme);
     const { id } = await create('plain.example');
     asked = [];
@@ -131,7 +131,7 @@ describe('a linked brand', () => {
     expect(asked).toEqual([]);
     expect((await update(id, { brand: 'acme.com' })).linkedBrand).toEqual(acmeBrand);
     expect(asked.length).toBe(1);
-    // Named again, it keeps the details, although the server no longer answers.
+    // An update with the same brand keeps the details, although the server no longer answers.
     pages = {};
     const again = await update(id, { brand: 'https://acme.com' });
     expect([again.linkedBrand, asked.length]).toEqual([acmeBrand, 1]);
@@ -162,7 +162,7 @@ describe('a linked brand', () => {
   });
 });
 
-describe('a brand that does not say who it is is known by its domain alone', () => {
+describe('a brand has only its domain', () => {
   const bare = { domain: 'acme.com', name: 'acme.com' };
 
   it.each<readonly [string, (response: ServerResponse) => void]>([
@@ -177,12 +177,12 @@ describe('a brand that does not say who it is is known by its domain alone', () 
     ['breaks off', (response) => void response.write('{"name":', () => response.destroy())],
     ['never answers', () => undefined],
     ['never ends', (response) => void response.write('{"name":"Acme"')],
-  ])('when it %s', async (_what, page) => {
+  ])('when its manifest %s', async (_what, page) => {
     pages['acme.com'] = page;
     expect((await create('acme.com')).linkedBrand).toEqual(bare);
   });
 
-  it('when the manifest refers to an address in our network, which is never contacted', async () => {
+  it('when the manifest refers to an address in a private network, which is never contacted', async () => {
     const { port } = brandServer.address() as AddressInfo;
     pages['inside'] = json({ name: 'Inside' });
     const guarded = createOutboundFetch({ allowLoopback: false, timeoutMs: WITHIN_MS, bytesMax: 1_000 });
@@ -195,7 +195,7 @@ describe('a brand that does not say who it is is known by its domain alone', () 
     }
   });
 
-  it('when nothing is asked, which is how the service ships', async () => {
+  it('when brand fetching is off, as it is by default', async () => {
     const silent = await startRunningService({}, createLog('silent'), { brandFetch: localFetch });
     pages['acme.com'] = json(acme);
     const { api } = await silent.openAccount();
@@ -207,7 +207,7 @@ describe('a brand that does not say who it is is known by its domain alone', () 
 });
 
 describe('text of a manifest', () => {
-  it('is bounded and cleaned', async () => {
+  it('is cleaned and cut to its limits', async () => {
     pages['acme.com'] = json({
       name: ` Ac\u0000me\n\u202etxt.exe\ud800 ${'😀'.repeat(300)}`,
       tagline: '\u2028',

@@ -22,11 +22,11 @@ import { png } from '../support/sample-media.ts';
 import { reserve, send, type Reservation } from '../support/uploads.ts';
 
 /**
- * Uploads that are cut off, lie, or come twice, in both kinds of store: nothing of them is to be seen, while they come
- * or afterwards, and nothing of them stays. What a crash leaves behind is in `faults/uploads`.
+ * Uploads that are cut off, have wrong headers or are sent twice, to both kinds of store. They are never visible
+ * and leave no files. `faults/uploads` tests crashes.
  */
 
-/** Repetitions per kind: more than a hundred in total, or a thousand. */
+/** Repetitions per kind: more than a hundred uploads in total, or a thousand in the long form. */
 const BROKEN = amount(11, 100);
 
 const bytes = png(9, 9, 60_000);
@@ -57,8 +57,8 @@ describe.each(['a folder', 'S3'] as const)('broken uploads to %s', (kind) => {
     const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
     return entries.flatMap((entry) => (entry.isFile() ? [entry.name] : []));
   };
-  /** Names of the objects in the store, and of what has not become one. */
-  const kept = async (): Promise<readonly string[]> =>
+  /** Names of the objects in the store, and of drafts. */
+  const storedFiles = async (): Promise<readonly string[]> =>
     s3 === undefined
       ? filesIn('assets', 'objects')
       : [...s3.objects.keys()].map((key) => key.split('/').at(-1) ?? '');
@@ -66,7 +66,7 @@ describe.each(['a folder', 'S3'] as const)('broken uploads to %s', (kind) => {
     s3 === undefined ? filesIn('assets', 'drafts') : filesIn('uploads');
   const untilNoDrafts = async (): Promise<void> => {
     for (let tries = 0; (await drafts()).length > 0; tries += 1) {
-      if (tries > 500) throw new Error('drafts are left');
+      if (tries > 500) throw new Error('drafts remain');
       await sleep(20);
     }
   };
@@ -83,7 +83,7 @@ describe.each(['a folder', 'S3'] as const)('broken uploads to %s', (kind) => {
     (await reserve(account.api, advertiser, { name: 'Broken', mimeType: 'image/png', ...more })).body.data;
   const detailOf = async ({ assetId }: Reservation): Promise<number> =>
     (await account.api.get(`/advertisers/${advertiser}/assets/${assetId}`)).status;
-  /** What the public address of an upload that is under way will be, if it ever has one. */
+  /** The public address that an upload in progress will get if it succeeds. */
   const addressOf = async ({ assetId }: Reservation): Promise<string> => {
     for (let tries = 0; tries < 500; tries += 1) {
       const { rows } = await service.pool.query<{ storage_key: string }>(
@@ -93,19 +93,20 @@ describe.each(['a folder', 'S3'] as const)('broken uploads to %s', (kind) => {
       if (rows[0] !== undefined) return `${service.baseUrl}/assets/${rows[0].storage_key}`;
       await sleep(10);
     }
-    throw new Error('no object is noted');
+    throw new Error('the upload has no object yet');
   };
 
-  const told: Record<string, number> = {};
-  const tell = (what: string, ...statuses: readonly number[]): void => {
+  const answerCounts: Record<string, number> = {};
+  const countAnswer = (what: string, ...statuses: readonly number[]): void => {
     const line = `${what} ${statuses.toSorted((a, b) => a - b).join()}`;
-    told[line] = (told[line] ?? 0) + 1;
+    answerCounts[line] = (answerCounts[line] ?? 0) + 1;
   };
 
-  /** Each leaves no asset behind. */
+  /** None of them leaves an asset. */
   const broken: Readonly<Record<string, (reservation: Reservation, n: number) => Promise<void>>> = {
     'cut off': async (reservation, n) => {
-      // Before a byte, in the middle, before the last one; every other one does not say how much will come.
+      // Cut off before the first byte, in the middle or before the last byte. Every other upload has no
+      // Content-Length.
       const sent = [0, 30_000, bytes.length - 1][n % 3];
       const client = open(reservation.uploadUrl, n % 2 === 0 ? bytes.length : undefined);
       client.flushHeaders();
@@ -113,28 +114,28 @@ describe.each(['a folder', 'S3'] as const)('broken uploads to %s', (kind) => {
       const address = await addressOf(reservation);
       const seen = [(await fetch(address)).status, await detailOf(reservation)];
       client.destroy();
-      tell('cut off', ...seen);
+      countAnswer('cut off', ...seen);
       await untilNoDrafts();
       expect((await fetch(address)).status).toBe(404);
     },
     'too large': async ({ uploadUrl }, n) => {
       const more = Buffer.concat([bytes, Buffer.alloc(1 + n)]);
-      tell('too large', (await send(uploadUrl, n % 2 === 0 ? more : streamOf(more))).status);
+      countAnswer('too large', (await send(uploadUrl, n % 2 === 0 ? more : streamOf(more))).status);
     },
     'too short': async ({ uploadUrl }, n) => {
       const less = bytes.subarray(0, bytes.length - 1 - n);
-      tell('too short', (await send(uploadUrl, n % 2 === 0 ? less : streamOf(less))).status);
+      countAnswer('too short', (await send(uploadUrl, n % 2 === 0 ? less : streamOf(less))).status);
     },
     'tampered with': async ({ uploadUrl }, n) => {
       const { url, token } = partsOf(uploadUrl);
-      // All over it: what it allows, and its signature.
+      // Changes every part of the token: its claims and its signature.
       const at = Math.floor((n / BROKEN) * token.length);
       const other = token.slice(0, at) + (token[at] === 'A' ? 'B' : 'A') + token.slice(at + 1);
-      tell('tampered with', (await send(`${url}?token=${other}`, bytes)).status);
+      countAnswer('tampered with', (await send(`${url}?token=${other}`, bytes)).status);
     },
     'with a token of another': async ({ uploadUrl }) => {
       const other = partsOf((await reserved({ bytes: bytes.length })).uploadUrl);
-      tell(
+      countAnswer(
         'with a token of another',
         (await send(`${partsOf(uploadUrl).url}?token=${other.token}`, bytes)).status,
       );
@@ -143,20 +144,20 @@ describe.each(['a folder', 'S3'] as const)('broken uploads to %s', (kind) => {
       const { url, token } = partsOf(uploadUrl);
       const grant = JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString()) as UploadGrant;
       const expired = await tokens.issue({ ...grant, exp: Math.floor(Date.now() / 1_000) - n * n });
-      tell('too late', (await send(`${url}?token=${expired}`, bytes)).status);
+      countAnswer('too late', (await send(`${url}?token=${expired}`, bytes)).status);
     },
     'of other bytes': async (_, n) => {
       const { uploadUrl } = await reserved({ sha256 });
-      tell('of other bytes', (await send(uploadUrl, otherBytes(n))).status);
+      countAnswer('of other bytes', (await send(uploadUrl, otherBytes(n))).status);
     },
     'of another type': async ({ uploadUrl }, n) => {
       const other = Buffer.from(bytes);
       other.write('<!doctype html>');
-      tell('of another type', (await send(uploadUrl, n % 2 === 0 ? other : streamOf(other))).status);
+      countAnswer('of another type', (await send(uploadUrl, n % 2 === 0 ? other : streamOf(other))).status);
     },
   };
 
-  /** Each leaves one asset behind, of the one that came first. */
+  /** Each leaves one asset, with the bytes of the first upload. */
   const repeated: Readonly<Record<string, (reservation: Reservation, n: number) => Promise<void>>> = {
     replayed: async ({ uploadUrl }, n) => {
       const first = await send(uploadUrl, bytes);
@@ -166,16 +167,16 @@ describe.each(['a folder', 'S3'] as const)('broken uploads to %s', (kind) => {
         await send(uploadUrl, otherBytes(n), { method }),
       ];
       expect(again.text).toBe(first.text);
-      tell('replayed', again.status, other.status);
+      countAnswer('replayed', again.status, other.status);
     },
     'twice at once': async ({ uploadUrl }, n) => {
       const both = [bytes, n % 2 === 0 ? bytes : otherBytes(n)];
       const answers = await Promise.all(both.map((some) => send(uploadUrl, some)));
-      tell(n % 2 === 0 ? 'twice at once' : 'two at once', ...answers.map(({ status }) => status));
+      countAnswer(n % 2 === 0 ? 'twice at once' : 'two at once', ...answers.map(({ status }) => status));
     },
   };
 
-  it('leave nothing to be seen, and nothing behind', async () => {
+  it('are never visible and leave no files', async () => {
     const [failed, finished]: Reservation[][] = [[], []];
     for (const [kinds, reservations] of [
       [broken, failed],
@@ -190,7 +191,7 @@ describe.each(['a folder', 'S3'] as const)('broken uploads to %s', (kind) => {
       }
     }
     const odd = Math.floor(BROKEN / 2);
-    expect(told).toEqual({
+    expect(answerCounts).toEqual({
       'cut off 404,404': BROKEN,
       'too large 413': BROKEN,
       'too short 400': BROKEN,
@@ -207,7 +208,7 @@ describe.each(['a folder', 'S3'] as const)('broken uploads to %s', (kind) => {
     await expectNothingElse(finished ?? []);
     for (const reservation of failed ?? []) expect(await detailOf(reservation)).toBe(404);
 
-    // What the sweeps do once their time has come.
+    // Runs the sweeps as if their time had come.
     const writes = { ...service.installation, clock: systemClock, objects };
     await service.pool.query(`update asset_objects set begun_at = begun_at - interval '25 hours'`);
     await objects.sweep(0);
@@ -224,16 +225,16 @@ describe.each(['a folder', 'S3'] as const)('broken uploads to %s', (kind) => {
     expect(rows).toEqual([{ status: 'READY' }]);
     const total = (failed?.length ?? 0) + (finished?.length ?? 0);
     console.log(
-      `${total} broken uploads to ${kind}: no asset, object, draft or row of them; ${JSON.stringify(told)}`,
+      `${total} broken uploads to ${kind}: no asset, object, draft or row of them; ${JSON.stringify(answerCounts)}`,
     );
   }, 900_000);
 
-  /** The library, the store and the public addresses have the finished ones, whole, and nothing else. */
+  /** The library, the store and the public addresses contain the finished uploads, complete, and no others. */
   const expectNothingElse = async (finished: readonly Reservation[]): Promise<void> => {
     const assets = await library();
     expect(assets.map(({ id }) => id).sort()).toEqual(finished.map(({ assetId }) => assetId).sort());
     expect(await drafts()).toEqual([]);
-    expect([...(await kept())].sort()).toEqual(assets.map(({ storageKey }) => storageKey).sort());
+    expect([...(await storedFiles())].sort()).toEqual(assets.map(({ storageKey }) => storageKey).sort());
     for (const { url, bytes: length } of assets) {
       const served = Buffer.from(await (await fetch(url)).arrayBuffer());
       expect([length, served.length, served.subarray(0, 1_000).equals(bytes.subarray(0, 1_000))]).toEqual([
@@ -250,7 +251,7 @@ const partsOf = (uploadUrl: string): { readonly url: string; readonly token: str
   return { url: origin + pathname, token: searchParams.get('token') ?? '' };
 };
 
-/** As many, and as good. */
+/** As many bytes, but different ones. */
 const otherBytes = (n: number): Buffer => {
   const other = Buffer.from(bytes);
   other[other.length - 1 - n] = 1;

@@ -28,7 +28,7 @@ const put = (id: string, body: object) => api().put<CampaignResource>(`/campaign
 const step = (id: string, action: string) => api().post<CampaignResource>(`/campaigns/${id}/${action}`);
 
 describe('create', () => {
-  it("a draft with the given members, in UTC, in the advertiser's currency", async () => {
+  it("returns a draft with the given members, in UTC, in the advertiser's currency", async () => {
     const advertiserId = await advertiser({ primaryCurrency: 'EUR' });
     const answer = await create(advertiserId, {
       flight: { startAt: '2030-01-01T00:00:00+01:00', endAt: '2030-02-01T00:00:00Z' },
@@ -53,7 +53,7 @@ describe('create', () => {
     expect((await get(data.id)).body.data).toEqual(data);
   });
 
-  it('the first one locks the currency', async () => {
+  it("locks the advertiser's currency with the first campaign", async () => {
     const id = await advertiser();
     const locked = async () =>
       (await api().get<AdvertiserResource>(`/advertisers/${id}`)).body.data.currencyLocked;
@@ -79,19 +79,19 @@ describe('create', () => {
     ['budget.total', { budget: { total: -1 } }],
     ['budget.currency', { budget: { total: 1, currency: 'eur' } }],
     ['brief', { brief: 'x'.repeat(5_001) }],
-  ])('refuses a wrong %s', async (field, wrong) => {
+  ])('refuses an invalid %s with 400', async (field, wrong) => {
     const answer = await api().post('/campaigns', { advertiserId: 1, name: 'x', ...wrong });
     expect(refusalOf(answer)).toEqual(invalid(field));
   });
 
-  it('not below an advertiser that is absent or archived', async () => {
+  it('is 404 for a missing advertiser and 409 for an archived one', async () => {
     expect(refusalOf(await create(2_147_483_647))).toEqual([404, 'NOT_FOUND', 'advertiserId']);
     const id = await advertiser();
     await api().delete(`/advertisers/${id}`);
     expect(refusalOf(await create(id))).toEqual(conflict());
   });
 
-  it('twenty requests of one key make one campaign', async () => {
+  it('creates one campaign for twenty requests with one key', async () => {
     const advertiserId = await advertiser();
     const headers = { 'Idempotency-Key': `campaign-of-one-key-${advertiserId}` };
     const body = { advertiserId, name: 'One' };
@@ -102,7 +102,7 @@ describe('create', () => {
 });
 
 describe('update', () => {
-  it('keeps what is left out, clears what is null, and counts revisions', async () => {
+  it('keeps members that are left out, removes null ones, and counts revisions', async () => {
     const { id } = await campaign({ brief: 'x', budget: { total: 5 } });
     const renamed = await put(id, { name: 'Summer', expectedRevision: 1 });
     expect(renamed.body.data).toMatchObject({ name: 'Summer', brief: 'x', revision: 2 });
@@ -113,7 +113,7 @@ describe('update', () => {
     expect((await get(id)).body.data).toEqual(cleared.body.data);
   });
 
-  it('a stale revision is refused with the current one', async () => {
+  it('refuses a stale revision with the current one', async () => {
     const { id } = await campaign();
     await put(id, { name: 'Summer' });
     const stale = await put(id, { name: 'Autumn', expectedRevision: 1 });
@@ -121,7 +121,7 @@ describe('update', () => {
     expect(stale.body.error?.details).toEqual({ expectedRevision: 1, currentRevision: 2 });
   });
 
-  it('of twenty updates of one revision, one is done', async () => {
+  it('accepts one of twenty updates of the same revision', async () => {
     const { id } = await campaign();
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, n) => put(id, { name: `N ${n}`, expectedRevision: 1 })),
@@ -140,19 +140,19 @@ describe('update', () => {
     ['budget.currency', { budget: { total: 1, currency: 'EUR' } }],
     ['expectedRevision', { expectedRevision: 0 }],
     ['name', { name: null }],
-  ])('refuses %s', async (field, wrong) => {
+  ])('refuses %s with 400', async (field, wrong) => {
     const { id } = await campaign();
     expect(refusalOf(await put(id, wrong))).toEqual(invalid(field));
   });
 
-  it('takes its own answer back', async () => {
+  it('accepts its own answer as input', async () => {
     const made = await campaign({ budget: { total: 1 } });
     expect((await put(made.id, made)).body.data).toEqual(made);
   });
 });
 
-describe('phases', () => {
-  it('launch, pause, reactivate, archive; each of them again changes nothing', async () => {
+describe('transitions', () => {
+  it('launch, pause, reactivate and archive; repeating one changes nothing', async () => {
     const { id } = await campaign();
     const seen: unknown[] = [];
     for (const action of ['execute', 'execute', 'pause', 'pause', 'reactivate', 'reactivate']) {
@@ -178,7 +178,7 @@ describe('phases', () => {
     expect(refusalOf(await put(id, { name: 'x' }))).toEqual(conflict());
   });
 
-  it('a draft can be neither paused nor reactivated, a paused one not launched', async () => {
+  it('refuse to pause or reactivate a draft, and to launch a paused campaign', async () => {
     const { id } = await campaign();
     expect(refusalOf(await step(id, 'pause'))).toEqual(conflict());
     expect(refusalOf(await step(id, 'reactivate'))).toEqual(conflict());
@@ -187,7 +187,7 @@ describe('phases', () => {
     expect(refusalOf(await step(id, 'execute'))).toEqual(conflict());
   });
 
-  it('below an archived advertiser everything is refused and stays readable', async () => {
+  it('are refused below an archived advertiser, whose campaigns stay readable', async () => {
     const { id, advertiserId } = await campaign();
     await api().delete(`/advertisers/${advertiserId}`);
     for (const answer of [
@@ -202,7 +202,7 @@ describe('phases', () => {
     expect((await step(id, 'execute')).status).toBe(200);
   });
 
-  it('a flight that is over ends its campaign, and starts none', async () => {
+  it('a flight that has ended completes its active campaign, and refuses to launch a draft', async () => {
     const flight = { startAt: '2020-01-01T00:00:00Z', endAt: '2020-02-01T00:00:00Z' };
     const over = await campaign({ flight });
     expect(refusalOf(await step(over.id, 'execute'))).toEqual(conflict('flight.endAt'));
@@ -223,8 +223,8 @@ describe('phases', () => {
 
 const uuidOf = (id: string): string => id.replace(/^cmp_(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 
-describe('list', () => {
-  it('pages of every filter, from both ends, against the same list cut here', async () => {
+describe('the list', () => {
+  it('returns the expected page for every filter, from both ends', async () => {
     const mine = await service.openAccount('Lists');
     const ids: number[] = [];
     for (const name of ['A', 'B']) {
@@ -273,7 +273,7 @@ describe('list', () => {
     expect(refusalOf(await api().get('/campaigns?take=201'))).toEqual(invalid('take'));
   });
 
-  it('an id that cannot be one is 404', async () => {
+  it('is 404 for a malformed campaign id', async () => {
     for (const id of ['1', 'cmp_', `cmp_${'0'.repeat(32)}`, 'x'.repeat(255)]) {
       expect((await get(id)).status).toBe(404);
       expect((await put(id, { name: 'x' })).status).toBe(404);

@@ -21,8 +21,8 @@ import { describeWithRedis } from '../support/describe-with-redis.ts';
 import { createTestRedis } from '../support/test-redis.ts';
 
 /**
- * Secrets driven through every flow that meets one, failures included; then looked for everywhere: they may be in
- * the one answer that shows them, and nowhere else.
+ * Sends secrets through every flow that handles one, including failures. Then searches all outputs for them: each
+ * may appear in the one answer that shows it, and nowhere else.
  */
 
 type NewKey = ApiKeyResource & { readonly key: string };
@@ -35,7 +35,7 @@ const stores = [
 ] as const;
 afterAll(() => testRedis.clear());
 
-/** Watched from the start: the client of agents is kept from the console that is there when it is loaded. */
+/** Captured before imports: the agents' client keeps the console functions that it finds when it is loaded. */
 const printed: string[] = [];
 const say = console.log.bind(console);
 for (const level of ['log', 'info', 'warn', 'error', 'debug'] as const) {
@@ -44,7 +44,7 @@ for (const level of ['log', 'info', 'warn', 'error', 'debug'] as const) {
 
 describe.each(stores)('with counters and jobs in %s', (store, describeStore, settings) => {
   describeStore('secrets', () => {
-    it('are in no log, event, table, job, key of Redis, file, metric or error', async () => {
+    it('no secret appears in a log, event, table, job, Redis key, file, metric or error', async () => {
       const { service, drive } = await prepared(settings);
       let places: SearchedTexts;
       try {
@@ -52,7 +52,7 @@ describe.each(stores)('with counters and jobs in %s', (store, describeStore, set
       } finally {
         await service.stop();
       }
-      // Where jobs were while the agents failed.
+      // Jobs existed while the agents failed.
       const isInRedis = store === 'Redis' || (process.env['REDIS_URL'] ?? '') !== '';
       const jobs = isInRedis ? 'redis' : 'bullmq.job';
       expect([jobs, places[jobs]?.includes('syndication')]).toEqual([jobs, true]);
@@ -63,7 +63,7 @@ describe.each(stores)('with counters and jobs in %s', (store, describeStore, set
 
 interface CanaryRunSetup {
   readonly service: RunningService;
-  /** @returns everything that was searched, by place */
+  /** @returns every searched text, by where it was found */
   drive(): Promise<SearchedTexts>;
 }
 
@@ -148,7 +148,7 @@ const prepared = async (settings: Readonly<Record<string, string>>): Promise<Can
     answers.push((await api.delete(`/api-keys/${second.split('_')[1]}`)).text);
     await use(apiWith(second));
 
-    // Keys that never verified are secrets all the same: often they are mistyped ones.
+    // Invalid keys are secrets, too: often they are mistyped real ones.
     for (const wrong of [
       `${first.slice(0, -2)}zz`,
       first.slice(3),
@@ -200,7 +200,10 @@ const prepared = async (settings: Readonly<Record<string, string>>): Promise<Can
   return { service, drive };
 };
 
-/** Keys for engines: taken, refused, badly made, repeated, replaced, and in places where none belongs. */
+/**
+ * Sends engine keys in every way: accepted, refused, malformed, repeated, replaced, and in places that expect
+ * none.
+ */
 const driveEngineKeys = async (api: Api, mark: (key: string) => string, answers: string[]): Promise<void> => {
   const path = '/creative-engines/1/connections';
   const newKey = (start: string): string => mark(newSecret(start));

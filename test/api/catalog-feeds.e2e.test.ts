@@ -13,14 +13,14 @@ import { startRunningService, type RunningService, type TestAccount } from '../s
 import { startSandboxAgent, type SandboxAgent } from '../support/sandbox-agent.ts';
 import { until } from '../support/toy-projection.ts';
 
-/** Feeds of catalogs: read after the sync that names them, again when they are due, and brought to agents when they change. */
+/** Feeds of catalogs: fetched after a sync, again on schedule, and sent to agents when they change. */
 
 let service: RunningService;
 let agent: SandboxAgent;
 let account: TestAccount;
 let advertiserId: number;
 let shop: Server;
-/** What the feed's server does. */
+/** The feed server's answer. */
 let serve: RequestListener;
 let requests = 0;
 let connections = 0;
@@ -75,7 +75,7 @@ const settled = async (wanted: (catalog: CatalogResource) => boolean): Promise<C
 };
 const isRead = ({ feed }: CatalogResource): boolean => feed?.status === 'READ';
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
-/** As if its time had come. */
+/** Makes the feed due now. */
 const due = () =>
   service.pool.query(
     `update work_list set due_at = now(), not_before = now() where kind = 'catalog-feed' and customer_id = $1`,
@@ -91,7 +91,7 @@ const nextIn = async (): Promise<number> => {
 };
 
 describe('a feed', () => {
-  it('is read after the sync, and again when it is due; what has changed is brought to agents', async () => {
+  it('is fetched after the sync, and again on schedule; changes are sent to agents', async () => {
     serve = sends('[{"id":1},{"id":2}]');
     expect(await sync({ update_frequency: 'hourly' })).toBe('created');
     expect(await settled(isRead)).toMatchObject({
@@ -116,13 +116,13 @@ describe('a feed', () => {
     const completed = async (): Promise<boolean> => {
       const path = `/advertisers/${advertiserId}/syndication-status`;
       const answer = await account.api.get<{ items: SyndicationResource[] }>(path);
-      // 503 while the read model is behind.
+      // 503 while the read model lags.
       return answer.status === 200 && answer.body.data.items[0]?.status === 'COMPLETED';
     };
     await until(completed);
     const calls = await callsOf();
 
-    // The same: no news.
+    // The same content: no new version.
     await due();
     await until(() => Promise.resolve(requests === 2));
     await until(async () => (await nextIn()) > 50);
@@ -138,11 +138,11 @@ describe('a feed', () => {
     expect(types.filter((type) => type === 'SyndicationRefreshed')).toHaveLength(1);
   });
 
-  it('that cannot be read shows the reason, is retried, and keeps its last content', async () => {
+  it('that cannot be fetched shows the reason, is retried, and keeps its last content', async () => {
     serve = sends('[{"id":1}]');
     await sync();
     await settled(isRead);
-    // The feed has no schedule: a sync requests each reading.
+    // The feed has no schedule: each sync requests one fetch.
     expect(await nextIn()).toBeGreaterThan(1e8);
     serve = (_request, response) => void response.writeHead(410).end('secret');
     expect(await sync()).toBe('unchanged');
@@ -168,7 +168,7 @@ describe('a feed', () => {
     });
   });
 
-  it('is not followed elsewhere, and not read without end', async () => {
+  it('fails on a redirect, above the size limit, after the time limit, and when it is cut off', async () => {
     serve = (request, response) =>
       request.url === '/secret'
         ? void response.end('[]')
@@ -209,7 +209,7 @@ describe('a feed', () => {
 });
 
 describe('an address that is not on the public internet', () => {
-  it('is not read in any of its forms, nor under a name that leads there by now', async () => {
+  it('is not fetched in any form, nor by a name that now resolves to it', async () => {
     const before = connections;
     const guarded = createFetchFeed(
       createOutboundFetch({

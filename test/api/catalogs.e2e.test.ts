@@ -7,8 +7,6 @@ import { invalid, refusalOf, type ApiAnswer } from '../support/api-client.ts';
 import { hostileUrls } from '../support/hostile-urls.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
-/** Catalogs: sync and list; the items in the log. */
-
 let service: RunningService;
 let account: TestAccount;
 let advertiserId: number;
@@ -59,7 +57,7 @@ const itemsOf = async (key: string, contentHash: string): Promise<readonly unkno
 };
 
 describe('sync of inline items', () => {
-  it('creates version 1, leaves it alone, makes version 2', async () => {
+  it('creates version 1, leaves it unchanged, then creates version 2', async () => {
     const shoes = [
       { sku: 'a', price: 1 },
       { sku: 'b', tags: ['x', null] },
@@ -69,7 +67,7 @@ describe('sync of inline items', () => {
       200,
       { catalogs: [{ catalog_id: 'shoes', action: 'created', item_count: 2, version: 1 }] },
     ]);
-    // The order of an item's members says nothing, that of the items does.
+    // The order of an item's members has no meaning; that of the items has.
     const same = [
       { price: 1, sku: 'a' },
       { tags: ['x', null], sku: 'b' },
@@ -101,7 +99,7 @@ describe('sync of inline items', () => {
     expect(await itemsOf('shoes', catalogs[0]?.contentHash ?? '')).toEqual(shoes.toReversed());
   });
 
-  it('of many items is kept in events of bounded size, in their order', async () => {
+  it('splits many items into events of bounded size, in order', async () => {
     const items = Array.from({ length: 5_000 }, (_, n) => ({ sku: `sku-${n}`, title: 'ä'.repeat(200) }));
     expect(actions(await sync([products('many', items)]))).toEqual(['many created']);
     const parts = await events('CatalogItemsStored');
@@ -112,7 +110,7 @@ describe('sync of inline items', () => {
     expect(await itemsOf('many', catalogs[0]?.contentHash ?? '')).toEqual(items);
   });
 
-  it('that was deleted comes back as the next version', async () => {
+  it('restores a deleted catalog as its next version', async () => {
     await sync([products('a', [{ n: 1 }]), products('b', [{ n: 1 }])]);
     expect(actions(await sync([products('b', [{ n: 1 }])], { delete_missing: true }))).toEqual([
       'b unchanged',
@@ -129,7 +127,7 @@ describe('sync of inline items', () => {
 });
 
 describe('sync of a feed', () => {
-  it('keeps the address', async () => {
+  it('stores the address', async () => {
     const url = 'https://feeds.example.com/products.xml?x=1';
     const feed = {
       catalog_id: 'feed',
@@ -148,7 +146,7 @@ describe('sync of a feed', () => {
     });
   });
 
-  it('is refused in every form of an address that is not on the public internet', async () => {
+  it('refuses every form of an address that is not on the public internet', async () => {
     const urls = [
       ...hostileUrls(4_300),
       'https://user:secret@feeds.example.com/x',
@@ -167,8 +165,8 @@ describe('sync of a feed', () => {
   });
 });
 
-describe('what is wrong', () => {
-  it('with one catalog fails that one', async () => {
+describe('invalid input', () => {
+  it('in one catalog fails that catalog only', async () => {
     const answer = await sync([
       { catalog_id: 'both', type: 'product', items: [{}], url: 'https://feeds.example.com' },
       { catalog_id: 'neither', type: 'product' },
@@ -196,13 +194,13 @@ describe('what is wrong', () => {
       { catalogs: [products('a', [{}])], account: { account_id: '1' } },
       'account.account_id',
     ],
-  ])('with the request, %s: 400, nothing is written', async (_what, body, field) => {
+  ])('of the request is refused with 400 and appends no event: %s', async (_what, body, field) => {
     const answer = await account.api.post(`/advertisers/${advertiserId}/catalogs/sync`, body);
     expect(refusalOf(answer)).toEqual(invalid(field));
     expect(await events('CatalogPublished')).toEqual([]);
   });
 
-  it('archived and unknown advertisers', async () => {
+  it('for an archived advertiser is 409, for an unknown one 404', async () => {
     await account.api.delete(`/advertisers/${advertiserId}`);
     expect(refusalOf(await sync([products('a', [{}])]))).toEqual([409, 'CONFLICT', undefined]);
     expect(
@@ -213,7 +211,7 @@ describe('what is wrong', () => {
   });
 });
 
-it('the same request with its key is answered byte for byte', async () => {
+it('a repeated request with its key is answered byte for byte', async () => {
   const key = { 'Idempotency-Key': randomUUID() };
   const first = await sync([products('a', [{ n: 1 }])], {}, key);
   await sync([products('a', [{ n: 2 }])]);

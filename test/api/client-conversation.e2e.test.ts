@@ -12,9 +12,9 @@ import { createTestDatabase, type TestDatabase } from '../support/test-database.
 import { until } from '../support/toy-projection.ts';
 
 /**
- * One client's whole conversation with the shipped program: it uses a key, syncs an audience of UID2 members, syndicates
- * it, and logs conversions with an invalid item. The program is stopped in the middle and started again on the same
- * port. The client repeats unanswered requests and continues.
+ * One client's whole conversation with the shipped program: it uses a key, syncs an audience of UID2 members,
+ * syndicates it, and logs conversions with an invalid item. The program is stopped in the middle and restarted on
+ * the same port. The client repeats unanswered requests and continues.
  */
 
 const KEY = /bx_[A-Za-z0-9]{16}_[A-Za-z0-9_-]{43}/;
@@ -32,7 +32,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** @param port 0 for any free one */
+/** @param port 0 for any free port */
 const start = (port: string): Program =>
   startProgram({
     DATABASE_URL: database.url,
@@ -48,7 +48,7 @@ const REPEATS_MAX = 300;
 /** Repeats a request with its idempotency key until the service returns its result. */
 const answered = async <Data>(send: () => Promise<ApiAnswer<Data>>): Promise<ApiAnswer<Data>> => {
   for (let repeats = 0; repeats < REPEATS_MAX; repeats += 1) {
-    // fetch rejects when there is no connection, or when it ends before the answer: the outcome is unknown.
+    // fetch rejects without a connection, or when it ends before the answer: the outcome is unknown.
     const answer = await send().catch(() => undefined);
     if (
       answer !== undefined &&
@@ -92,7 +92,7 @@ const batch = (n: number): string => {
   return `{"events":[${items.join(',')}]}`;
 };
 
-/** Logs all batches, two at a time; tells how many are answered as it goes. */
+/** Logs all batches, two at a time. Reports the number of answers after each. */
 const logConversions = async (api: Api, onAnswer: (answers: number) => void): Promise<BatchResult[]> => {
   const waiting = Array.from({ length: BATCHES }, (_, n) => n);
   const results: BatchResult[] = [];
@@ -111,8 +111,8 @@ const logConversions = async (api: Api, onAnswer: (answers: number) => void): Pr
   return results;
 };
 
-describe('a client that goes on across a restart', () => {
-  it('signs on, syncs people by UID2, syndicates, logs conversions; nothing is lost or doubled', async () => {
+describe('a client that continues across a restart', () => {
+  it('signs in, syncs UID2 members, syndicates, logs conversions; no write is lost or duplicated', async () => {
     const first = start('0');
     const [, baseUrl = ''] = await first.until(SERVING);
     const [key] = await first.until(KEY);

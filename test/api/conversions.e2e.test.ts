@@ -22,7 +22,7 @@ const newAdvertiser = async (of = account): Promise<number> =>
   (await of.api.post<{ id: number }>('/advertisers', { name: 'Acme' })).body.data.id;
 
 let named = 0;
-/** A fresh source's key. */
+/** The key of a new source. */
 const newSource = async (
   members: object = {},
   { of = account, owner = advertiser, key = `shop-${(named += 1)}` } = {},
@@ -54,8 +54,8 @@ const log = (
   }: { members?: object; headers?: Record<string, string>; of?: TestAccount } = {},
 ): Promise<ApiAnswer<BatchResult>> =>
   of.api.post<BatchResult>(`/event-sources/${key}/events`, { events, ...members }, headers);
-/** As a client does it: not answered in time (a slow store, a busy machine) is asked again with the same key. */
-const logInTheEnd = async (key: string, events: readonly unknown[]): Promise<ApiAnswer<BatchResult>> => {
+/** Repeats a call with the same key when the answer comes too late on a busy machine, as clients do. */
+const logUntilAnswered = async (key: string, events: readonly unknown[]): Promise<ApiAnswer<BatchResult>> => {
   const headers = { 'Idempotency-Key': randomUUID() };
   for (let tries = 0; ; tries += 1) {
     const answer = await log(key, events, { headers });
@@ -69,14 +69,14 @@ const result = (accepted: number, duplicates: number, health = 'receiving', reje
   duplicates,
   health,
 });
-/** Ids of the events in the log of a source. */
+/** Ids of the logged events of the account. */
 const loggedIds = async (of = account): Promise<readonly string[]> =>
   (await service.eventsOfAccount(of)).flatMap(({ type, data }) =>
     type === 'ConversionsLogged' ? (data['eventIds'] as string[]) : [],
   );
 
 describe('a batch', () => {
-  it('with a new, a repeated and a broken event counts each', async () => {
+  it('counts new, repeated and invalid events', async () => {
     const key = await newSource();
     expect((await log(key, [item('order-1', { value: 10, currency: 'EUR' })])).body.data).toEqual(
       result(1, 0),
@@ -94,13 +94,13 @@ describe('a batch', () => {
     ]);
   });
 
-  it('counts an event sent twice in it once: the first', async () => {
+  it('counts an event once that it contains twice, and logs the first', async () => {
     const key = await newSource();
     const events = [item('a', { value: 1 }), item('a', { value: 2 }), item('a', { eventType: 'lead' })];
     expect((await log(key, events)).body.data).toEqual(result(2, 1));
   });
 
-  it('of 10,000 events is logged, and again is 10,000 duplicates', async () => {
+  it('of 10,000 events is logged; repeated, it is 10,000 duplicates', async () => {
     const key = await newSource();
     const events = items(10_000, `large-${key}-`);
     expect((await log(key, events)).body.data).toEqual(result(10_000, 0));
@@ -109,11 +109,11 @@ describe('a batch', () => {
     expect([own.length, new Set(own).size]).toEqual([10_000, 10_000]);
   });
 
-  it('larger than 1 MiB is taken, up to 16 MiB; beyond that refused', async () => {
+  it('is accepted up to 16 MiB and refused above', async () => {
     const key = await newSource();
     const userMatch = { hashedEmail: 'a'.repeat(64), clickId: 'c'.repeat(400) };
     const events = items(10_000).map((one) => ({ ...one, userMatch, orderId: 'o'.repeat(250) }));
-    expect((await logInTheEnd(key, events)).body.data).toEqual(result(10_000, 0));
+    expect((await logUntilAnswered(key, events)).body.data).toEqual(result(10_000, 0));
     const tooLarge = await log(
       key,
       events.map((one) => ({ ...one, ignored: 'x'.repeat(1_000) })),
@@ -121,7 +121,7 @@ describe('a batch', () => {
     expect(refusalOf(tooLarge).slice(0, 2)).toEqual([413, 'PAYLOAD_TOO_LARGE']);
   });
 
-  it('has each thing that is wrong with one event in its place, the rest is logged', async () => {
+  it('names every invalid member of an event by its place and logs the other events', async () => {
     const key = await newSource();
     const broken = [
       item(''),
@@ -164,7 +164,7 @@ describe('a batch', () => {
   ];
 
   it.each([0, 1_000])(
-    'takes all but the events that no JSON reader could keep, among %i others',
+    'logs all events except those that no JSON reader can represent, among %i others',
     async (among) => {
       const key = await newSource();
       const others = Array.from({ length: among }, (_, n) => text(`other-${n}`, '"value":12.5'));
@@ -180,7 +180,7 @@ describe('a batch', () => {
     },
   );
 
-  it('takes events with members named prototype or constructor, and with thousands of unknown ones', async () => {
+  it('accepts events with members named prototype or constructor, and with thousands of unknown members', async () => {
     const key = await newSource();
     const many = Array.from({ length: 2_000 }, (_, n) => `"m${n}":${n}`).join();
     const events = [
@@ -202,7 +202,7 @@ describe('a batch', () => {
     ['__proto__', '"__proto__":1', '__proto__'],
     ['U+0000', '"testEventCode":"\\u0000"', 'testEventCode'],
     ['33 levels', `"unknown":${nested(33)}`, undefined],
-  ])('is refused as a whole with %s outside of its events', async (_what, member, field) => {
+  ])('is refused as a whole for %s outside its events', async (_what, member, field) => {
     const key = await newSource();
     const answer = await logText(key, [text('a', '')], {}, `,${member}`);
     expect(refusalOf(answer).slice(0, 2)).toEqual([400, 'VALIDATION_ERROR']);
@@ -210,7 +210,7 @@ describe('a batch', () => {
     expect((await logText(key, [text('a', '')])).body.data).toEqual(result(1, 0));
   });
 
-  it('with such events is repeated by its key, in any text around them, and is another call with another one', async () => {
+  it('with such events is recognised by its key in any formatting, and refused with other content', async () => {
     const key = await newSource();
     const headers = { 'Idempotency-Key': randomUUID() };
     const at = agoIso();
@@ -227,7 +227,7 @@ describe('a batch', () => {
     }
   });
 
-  it('with such events is shown and then confirmed', async () => {
+  it('with such events can be previewed and confirmed', async () => {
     const key = await newSource();
     const events = [text('a', '"value":1e999'), text('b', '')];
     const shown = await logText(key, events, {}, ',"confirm":false');
@@ -261,7 +261,7 @@ describe('a batch', () => {
 });
 
 describe('the same event id', () => {
-  it('in two sources, and in two accounts, is two events', async () => {
+  it('in two sources or two accounts is two events', async () => {
     const [one, two] = [await newSource(), await newSource()];
     const stranger = await service.openAccount();
     const owner = await newAdvertiser(stranger);
@@ -275,7 +275,7 @@ describe('the same event id', () => {
     }
   });
 
-  it('sent by 20 calls at once is logged once', async () => {
+  it('in 20 concurrent calls is logged once', async () => {
     const key = await newSource();
     const answers = await Promise.all(Array.from({ length: 20 }, () => log(key, items(50, `race-${key}-`))));
     expect(answers.reduce((sum, { body }) => sum + body.data.accepted, 0)).toBe(50);
@@ -284,7 +284,7 @@ describe('the same event id', () => {
 });
 
 describe('the source', () => {
-  it('is not found by a key that the account does not have', async () => {
+  it('is 404 for a key that the account does not have', async () => {
     const stranger = await service.openAccount();
     const key = await newSource();
     for (const answer of [await log('never', items(1)), await log(key, items(1), { of: stranger })]) {
@@ -292,7 +292,7 @@ describe('the source', () => {
     }
   });
 
-  it('must be of the advertiser that is named', async () => {
+  it('must belong to the named advertiser', async () => {
     const key = await newSource();
     const other = await newAdvertiser();
     expect(refusalOf(await log(key, items(1), { members: { advertiserId: other } }))).toEqual([
@@ -316,7 +316,7 @@ describe('the source', () => {
     );
   });
 
-  it('takes only the types that it was restricted to, from the next call on', async () => {
+  it('accepts only its event types, from the call after a restriction on', async () => {
     const key = await newSource({ event_types: ['purchase'] });
     const events = [item('a', { eventType: 'purchase' }), item('b', { eventType: 'lead' })];
     expect((await log(key, events)).body.data).toMatchObject({ accepted: 1, rejected: [{ index: 1 }] });
@@ -328,7 +328,7 @@ describe('the source', () => {
     });
   });
 
-  it('takes nothing once it is deleted, and goes on when it is back', async () => {
+  it('refuses events after it is deleted, and accepts them after it is restored', async () => {
     const key = await newSource();
     await log(key, [item('a')]);
     const owner = advertiser;
@@ -352,7 +352,7 @@ describe('the source', () => {
     expect((await log(key, [item('a'), item('b')])).body.data).toEqual(result(1, 1));
   });
 
-  it('takes nothing while its advertiser is archived', async () => {
+  it('refuses events while its advertiser is archived', async () => {
     const owner = await newAdvertiser();
     const key = await newSource({}, { owner });
     expect((await log(key, [item('a')])).body.data).toEqual(result(1, 0));
@@ -364,7 +364,7 @@ describe('the source', () => {
 });
 
 describe('health', () => {
-  it('is what the last call was evidence of', async () => {
+  it('reflects the last call', async () => {
     const key = await newSource();
     const healthOf = async (...events: readonly unknown[]) => (await log(key, events)).body.data.health;
     expect(await healthOf(item('a'), 1)).toBe('receiving');
@@ -373,14 +373,14 @@ describe('health', () => {
     expect(await healthOf(item('c'))).toBe('receiving');
   });
 
-  it('is not_seen as long as nothing was accepted', async () => {
+  it('is not_seen until an event was accepted', async () => {
     const key = await newSource();
     expect((await log(key, [item('a')], { members: { testEventCode: 'T' } })).body.data).toEqual(
       result(1, 0, 'not_seen'),
     );
   });
 
-  it('a read right after the call sees the counts', async () => {
+  it('is current in a read immediately after the call', async () => {
     const key = await newSource();
     const events = [
       item('a', { value: 0.1, currency: 'EUR' }),
@@ -398,7 +398,7 @@ describe('health', () => {
   });
 });
 
-/** What the read model has counted, in all that the account has logged. */
+/** Counts in the read model, and counts of all logged events of the account. */
 const countsOf = async (key: string): Promise<unknown> => {
   const { rows } = await consistentRead<{ fresh: boolean; rows: unknown }>({
     pool: { query: async (query) => service.pool.query({ ...query, values: [...query.values] }) },
@@ -419,7 +419,7 @@ const countsOf = async (key: string): Promise<unknown> => {
 };
 
 describe('a test event code', () => {
-  it('validates and counts, logs nothing and compares with nothing', async () => {
+  it('validates and counts, but logs no event and compares with none', async () => {
     const key = await newSource();
     await log(key, [item('a')]);
     const answer = await log(key, [item('a'), item('b'), item('b'), 5], { members: { testEventCode: 'T1' } });
@@ -432,7 +432,7 @@ describe('a test event code', () => {
     expect((await log(key, [item('b')])).body.data).toEqual(result(1, 0));
   });
 
-  it("must be the source's own, if that has one", async () => {
+  it("must equal the source's own code, if it has one", async () => {
     const key = await newSource({ test_event_code: 'TEST-1' });
     expect(refusalOf(await log(key, [item('a')], { members: { testEventCode: 'TEST-2' } }))).toEqual(
       invalid('testEventCode'),
@@ -443,7 +443,7 @@ describe('a test event code', () => {
 });
 
 describe('an idempotency key', () => {
-  it('gives the first answer again, byte for byte, after later events', async () => {
+  it('repeats the first answer, byte for byte, after later events', async () => {
     const key = await newSource();
     const headers = { 'Idempotency-Key': randomUUID() };
     const events = [item('a'), item('a'), 5];
@@ -453,7 +453,7 @@ describe('an idempotency key', () => {
     expect([again.text, again.headers.get('idempotent-replayed')]).toEqual([first.text, 'true']);
   });
 
-  it('of an answer too long to be kept has it derived from the log', async () => {
+  it('of an answer too long to store derives it from the log', async () => {
     const key = await newSource();
     const headers = { 'Idempotency-Key': randomUUID() };
     const events = Array.from({ length: 9_000 }, (_, n) =>
@@ -470,7 +470,7 @@ describe('an idempotency key', () => {
     ]);
   });
 
-  it('of many events knows the call in any text, and no other', async () => {
+  it('of many events recognises the call in any formatting, and no other', async () => {
     const key = await newSource();
     const headers = { 'Idempotency-Key': randomUUID() };
     const events = items(200).map((event) => ({ ...event, value: 12.5, unknown: 'x' }));
@@ -484,7 +484,7 @@ describe('an idempotency key', () => {
     expect(refusalOf(other)).toEqual([409, 'IDEMPOTENCY_CONFLICT', 'Idempotency-Key']);
   });
 
-  it('sent with another batch is refused', async () => {
+  it('with another batch is refused', async () => {
     const key = await newSource();
     const headers = { 'Idempotency-Key': randomUUID() };
     await log(key, [item('a')], { headers });
@@ -506,7 +506,7 @@ describe('confirm', () => {
   const confirmed = (key: string, events: readonly unknown[], confirmationUid: string, more = {}) =>
     log(key, events, { members: { confirm: true, confirmationUid }, ...more });
 
-  it('false shows what would be done, logs nothing, and may be confirmed for 15 minutes', async () => {
+  it('false returns a preview, logs no event, and can be confirmed for 15 minutes', async () => {
     const key = await newSource();
     await log(key, [item('a')]);
     const events = [item('a'), item('b'), item('b'), 5];
@@ -519,7 +519,7 @@ describe('confirm', () => {
 
   const spent = [409, 'CONFIRMATION_EXPIRED', 'confirmationUid'];
 
-  it('uses a confirmation once: a second call is refused, without a key and with another', async () => {
+  it('accepts a confirmation once: a second call is refused, without a key and with another', async () => {
     const key = await newSource();
     const events = [item('a'), item('b')];
     const { uid } = await shown(key, events);
@@ -529,7 +529,7 @@ describe('confirm', () => {
     expect(refusalOf(await confirmed(key, events, uid, { headers }))).toEqual(spent);
   });
 
-  it('repeats the answer for the key that the confirmation was used with, and for no other call', async () => {
+  it('repeats the answer for the key of the confirming call, and for no other', async () => {
     const key = await newSource();
     const events = [item('a'), item('b')];
     const { uid } = await shown(key, events);
@@ -544,7 +544,7 @@ describe('confirm', () => {
     expect(refusalOf(await confirmed(key, events, uid))).toEqual(spent);
   });
 
-  it('carries out one of many calls that use a confirmation at once', async () => {
+  it('carries out one of many concurrent calls with the same confirmation', async () => {
     const key = await newSource();
     const events = [item('a'), item('b')];
     const { uid } = await shown(key, events);
@@ -555,7 +555,7 @@ describe('confirm', () => {
     expect(answers.filter(({ status }) => status === 409).length).toBe(9);
   });
 
-  it('leaves a confirmation as it is when the call is refused', async () => {
+  it('leaves a confirmation usable when the call is refused', async () => {
     const owner = await newAdvertiser();
     const key = await newSource({}, { owner });
     const events = [item('a')];
@@ -582,7 +582,7 @@ describe('confirm', () => {
     expect((await confirmed(key, events, uid)).body.data).toEqual(result(1, 0));
   });
 
-  it('is refused when it is unknown, no longer live, or alone', async () => {
+  it('refuses a confirmation that is unknown, expired or sent without confirm', async () => {
     const key = await newSource();
     const events = [item('a')];
     for (const uid of [randomUUID(), 'something']) {

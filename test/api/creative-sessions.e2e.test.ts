@@ -21,7 +21,7 @@ afterAll(() => service.stop());
 
 const api = (): TestAccount['api'] => account.api;
 const conflict = (field?: string) => [409, 'CONFLICT', field] as const;
-const gone = (field?: string) => [404, 'NOT_FOUND', field] as const;
+const notFound = (field?: string) => [404, 'NOT_FOUND', field] as const;
 
 interface Page {
   readonly sessions: readonly CreativeSessionResource[];
@@ -61,7 +61,7 @@ const finalize = (session: CreativeSessionResource, body: object, headers = {}) 
 const variantOf = ({ variants }: CreativeSessionDetail, n = 0): string => variants[n]?.id ?? '';
 
 describe('a session from its start to its creative', () => {
-  it('drafting, refining, evaluating, finalized', async () => {
+  it('is drafted, refined, evaluated and finalized', async () => {
     const campaignId = await campaign();
     const formatKind = 'custom';
     const prompt = 'Shoes that last a lifetime. No more than that.';
@@ -138,7 +138,7 @@ describe('a session from its start to its creative', () => {
     }
   });
 
-  it('names: the title with the lowest free number, and one that is taken leaves the session open', async () => {
+  it('uses the title with the lowest free number; a taken name leaves the session open', async () => {
     const campaignId = await campaign();
     const names = [];
     for (let n = 0; n < 2; n += 1) {
@@ -158,7 +158,7 @@ describe('a session from its start to its creative', () => {
     expect((await finalize(session, { variantId, name: 'Idea 3' })).status).toBe(200);
   });
 
-  it('of two requests at once under two names one gives the creative its name, and the other name is free', async () => {
+  it('finalized by two concurrent requests with different names keeps one name and frees the other', async () => {
     const campaignId = await campaign();
     const session = await start(campaignId);
     const variantId = variantOf((await evaluate(session)).body.data);
@@ -174,7 +174,7 @@ describe('a session from its start to its creative', () => {
     expect((await finalize(next, { variantId: variant, name: free[0] })).status).toBe(200);
   });
 
-  it('the same key: the same session, variant and creative, and the same bytes', async () => {
+  it('repeated with the same key returns the same session, variant and creative, byte for byte', async () => {
     const campaignId = await campaign();
     const headers = (step: string) => ({ 'Idempotency-Key': `creative-session-${step}` });
     const twice = async (path: string, body: object, step: string) => {
@@ -199,7 +199,7 @@ describe('a session from its start to its creative', () => {
   });
 });
 
-it('through a live connection of the account, for as long as it lives', async () => {
+it('a session uses a live connection of the account until the connection ends', async () => {
   const campaignId = await campaign();
   const connect = async ({ api: theirs }: TestAccount): Promise<string> =>
     (await theirs.post<{ id: string }>('/creative-engines/1/connections', { apiKey: 'sbx_any' })).body.data
@@ -211,20 +211,20 @@ it('through a live connection of the account, for as long as it lives', async ()
   const others = [await connect(await service.openAccount()), `con_${'0'.repeat(32)}`];
   for (const other of others) {
     const refused = await api().post(sessionsOf(campaignId), { title: 'x', connectionId: other });
-    expect(refusalOf(refused)).toEqual(gone('connectionId'));
+    expect(refusalOf(refused)).toEqual(notFound('connectionId'));
   }
   const evaluated = (await evaluate(session)).body.data;
   expect((await api().delete(`/creative-engines/1/connections/${connectionId}`)).status).toBe(204);
   const late = await refine(session, variantOf(shown));
   expect([...refusalOf(late), late.body.error?.details]).toEqual([...conflict(), { connectionId }]);
   expect(refusalOf(await evaluate(session, { stage: 'final' }))).toEqual(conflict());
-  // With nothing left to evaluate the engine is not called.
+  // With no variant left to evaluate, the engine is not called.
   expect((await evaluate(session)).body.data).toEqual(evaluated);
   expect(await detail(session)).toEqual(evaluated);
 });
 
 describe('the list', () => {
-  it('is empty, or 404 for an unknown campaign id of any form', async () => {
+  it('is empty for a new campaign, and 404 for an unknown campaign id of any form', async () => {
     const empty = await list(await campaign());
     expect([empty.status, empty.body]).toEqual([200, { data: { sessions: [] }, error: null }]);
     for (const id of [
@@ -236,11 +236,11 @@ describe('the list', () => {
       '%2e%2e%2f',
       'x'.repeat(5_000),
     ]) {
-      expect(refusalOf(await list(id))).toEqual(gone());
+      expect(refusalOf(await list(id))).toEqual(notFound());
     }
   });
 
-  it('goes from page to page, those that changed last first', async () => {
+  it('is paged, most recently changed first', async () => {
     const campaignId = await campaign();
     const made: CreativeSessionResource[] = [];
     for (let n = 0; n < 7; n += 1) made.push(await start(campaignId, { title: `Idea ${n}` }));
@@ -254,7 +254,7 @@ describe('the list', () => {
       const { sessions, nextCursor = '' } = (await list(campaignId, `?limit=3${cursor}`)).body.data;
       walked.push(...sessions);
       [cursor, pages] = [nextCursor && `&cursor=${nextCursor}`, pages + 1];
-      // What is seen, and moves to the front, is not seen again.
+      // A session that was listed and moves to the front is not listed again.
       if (pages === 1) await evaluate(sessions[1] as CreativeSessionResource);
     } while (cursor !== '');
     expect(pages).toBe(3);
@@ -263,7 +263,7 @@ describe('the list', () => {
     expect((await list(campaignId, '?limit=100')).body.data.sessions).toHaveLength(7);
   });
 
-  it('takes only the cursors that it has given out, and limits from 1 to 100', async () => {
+  it('accepts its own cursors only, and limits from 1 to 100', async () => {
     const [campaignId, other] = [await campaign(), await campaign()];
     for (let n = 0; n < 2; n += 1) await start(campaignId);
     await start(other);
@@ -275,15 +275,15 @@ describe('the list', () => {
     expect(refusalOf(await list(other, `?cursor=${nextCursor}`))).toEqual(invalid('cursor'));
     const stranger = await service.openAccount();
     const foreign = await stranger.api.get(`${sessionsOf(campaignId)}?limit=1`);
-    expect(refusalOf(foreign)).toEqual(gone());
+    expect(refusalOf(foreign)).toEqual(notFound());
     for (const limit of ['0', '101', '-1', '1.5', 'x', '']) {
       expect(refusalOf(await list(campaignId, `?limit=${limit}`))).toEqual(invalid('limit'));
     }
   });
 });
 
-describe('what is refused', () => {
-  it('input', async () => {
+describe('refusals', () => {
+  it('invalid input is 400 with its field', async () => {
     const campaignId = await campaign();
     const head = await service.store.head();
     for (const [field, body] of [
@@ -297,8 +297,8 @@ describe('what is refused', () => {
       expect(refusalOf(await api().post(sessionsOf(campaignId), body))).toEqual(invalid(field));
     }
     const unconnected = await api().post(sessionsOf(campaignId), { title: 'x', connectionId: 'cnx_1' });
-    expect(refusalOf(unconnected)).toEqual(gone('connectionId'));
-    expect(refusalOf(await api().post(sessionsOf('cmp_1'), { title: 'x' }))).toEqual(gone());
+    expect(refusalOf(unconnected)).toEqual(notFound('connectionId'));
+    expect(refusalOf(await api().post(sessionsOf('cmp_1'), { title: 'x' }))).toEqual(notFound());
     expect(await service.store.head()).toBe(head);
 
     const session = await start(campaignId);
@@ -311,19 +311,19 @@ describe('what is refused', () => {
     expect(refusalOf(await finalize(session, {}))).toEqual(invalid('variantId'));
     expect(refusalOf(await finalize(session, { variantId: variant, name: '' }))).toEqual(invalid('name'));
     for (const unknown of [`var_${'0'.repeat(32)}`, 'x', 'x'.repeat(3_000)]) {
-      expect(refusalOf(await refine(session, unknown))).toEqual(gone());
+      expect(refusalOf(await refine(session, unknown))).toEqual(notFound());
     }
-    expect(refusalOf(await finalize(session, { variantId: 'x' }))).toEqual(gone('variantId'));
+    expect(refusalOf(await finalize(session, { variantId: 'x' }))).toEqual(notFound('variantId'));
     const elsewhere = { ...session, campaignId: await campaign() };
-    expect(refusalOf(await evaluate(elsewhere))).toEqual(gone());
-    expect(refusalOf(await api().get(pathOf(elsewhere)))).toEqual(gone());
+    expect(refusalOf(await evaluate(elsewhere))).toEqual(notFound());
+    expect(refusalOf(await api().get(pathOf(elsewhere)))).toEqual(notFound());
     expect((await detail(session)).revision).toBe(1);
   });
 
   it.each([
     ['in an archived campaign', (id: string) => api().delete(`/campaigns/${id}`)],
     ['below an archived advertiser', (_id: string, owner: number) => api().delete(`/advertisers/${owner}`)],
-  ])('every change %s; reads go on', async (_where, close) => {
+  ])('every change is refused %s; reads continue', async (_where, close) => {
     const owner = await advertiser();
     const campaignId = await campaign(owner);
     const session = await start(campaignId);

@@ -21,7 +21,7 @@ afterAll(() => service.stop());
 
 const api = (): TestAccount['api'] => account.api;
 const conflict = (field?: string) => [409, 'CONFLICT', field] as const;
-const gone = (field?: string) => [404, 'NOT_FOUND', field] as const;
+const notFound = (field?: string) => [404, 'NOT_FOUND', field] as const;
 
 const advertiser = async (): Promise<number> =>
   (await api().post<AdvertiserResource>('/advertisers', { name: 'Acme' })).body.data.id;
@@ -47,7 +47,7 @@ const namesIn = async (campaignId: string): Promise<readonly string[]> =>
   );
 
 describe('create', () => {
-  it('what was given comes back, everywhere the same', async () => {
+  it('returns the given members in every answer', async () => {
     const campaignId = await campaign('Launch');
     const body = {
       name: 'Banner 👋',
@@ -120,7 +120,7 @@ describe('create', () => {
     });
   });
 
-  it('without what its format needs it is a draft; without a name it is named after its format', async () => {
+  it('without the members of its format is a draft; without a name it is named after its format', async () => {
     const campaignId = await campaign();
     const made = [];
     for (let n = 0; n < 3; n += 1) {
@@ -139,7 +139,7 @@ describe('create', () => {
     );
   });
 
-  it('a name in use is refused with its owner; another campaign may use it', async () => {
+  it('refuses a used name and names its owner; another campaign may use it', async () => {
     const [one, other] = [await campaign(), await campaign()];
     const first = await creative(one, { name: 'Same' });
     const again = await create(one, { name: 'Same' });
@@ -148,7 +148,7 @@ describe('create', () => {
     expect((await create(other, { name: 'Same' })).status).toBe(201);
   });
 
-  it('of twenty at once with one name, one is there', async () => {
+  it('of twenty at once with one name succeeds once', async () => {
     const campaignId = await campaign();
     const answers = await Promise.all(Array.from({ length: 20 }, () => create(campaignId, { name: 'Race' })));
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
@@ -175,24 +175,26 @@ describe('create', () => {
       { trackers: Object.fromEntries(Array.from({ length: 51 }, (_, n) => [n, 'https://x.example.com'])) },
     ],
     ['role', { role: 'hero' }],
-  ])('refuses a wrong %s', async (field, wrong) => {
+  ])('refuses an invalid %s with 400', async (field, wrong) => {
     expect(refusalOf(await create('cmp_none', wrong))).toEqual(invalid(field));
   });
 
-  it('an asset that the library does not have is 404, and nothing is created', async () => {
+  it('is 404 for an asset outside the library, and creates no creative', async () => {
     const campaignId = await campaign();
     const slots = [
       { slotId: 'a', kind: 'text', value: 'x' },
       { slotId: 'b', kind: 'asset', assetId: `ast_${'0'.repeat(32)}` },
     ];
-    expect(refusalOf(await create(campaignId, { slots }))).toEqual(gone('slots.1.assetId'));
+    expect(refusalOf(await create(campaignId, { slots }))).toEqual(notFound('slots.1.assetId'));
     const carouselCards = [{ assetId: 'none' }];
-    expect(refusalOf(await create(campaignId, { carouselCards }))).toEqual(gone('carouselCards.0.assetId'));
+    expect(refusalOf(await create(campaignId, { carouselCards }))).toEqual(
+      notFound('carouselCards.0.assetId'),
+    );
     expect(await namesIn(campaignId)).toEqual([]);
   });
 
-  it('not in a campaign that is absent or closed, nor below an archived advertiser', async () => {
-    expect(refusalOf(await create(`cmp_${'0'.repeat(32)}`, {}))).toEqual(gone());
+  it('is 404 in a missing campaign, and 409 in a closed one or below an archived advertiser', async () => {
+    expect(refusalOf(await create(`cmp_${'0'.repeat(32)}`, {}))).toEqual(notFound());
     const closed = await campaign();
     const kept = await creative(closed, { name: 'Kept' });
     await api().delete(`/campaigns/${closed}`);
@@ -216,7 +218,7 @@ describe('create', () => {
 });
 
 describe('update', () => {
-  it('keeps what is left out, clears what is null, completes a draft, and counts revisions', async () => {
+  it('keeps members that are left out, removes null ones, completes a draft, and counts revisions', async () => {
     const campaignId = await campaign();
     const made = await creative(campaignId, {
       name: 'A',
@@ -242,7 +244,7 @@ describe('update', () => {
     expect(refusalOf(await put(campaignId, made.id, { state: 'archived' }))).toEqual(invalid('state'));
   });
 
-  it('takes its own answer back', async () => {
+  it('accepts its own answer as input', async () => {
     const campaignId = await campaign();
     const made = await creative(campaignId, {
       frequencyCaps: [{ max_impressions: 1, window: { interval: 1 } }],
@@ -250,7 +252,7 @@ describe('update', () => {
     expect((await put(campaignId, made.id, made)).body.data).toEqual(made);
   });
 
-  it('a rename holds the new name in every campaign and frees the old one', async () => {
+  it('of the name reserves the new name in every campaign and frees the old one', async () => {
     const [one, two] = [await campaign(), await campaign()];
     const { id } = await creative(one, { name: 'Old' });
     await api().post(`/advertisers/${advertiserId}/creatives/${id}/campaigns`, { campaignId: two });
@@ -265,7 +267,7 @@ describe('update', () => {
     }
   });
 
-  it('frequency caps are replaced; one that is the same keeps its id', async () => {
+  it('replaces frequency caps; an unchanged cap keeps its id', async () => {
     const campaignId = await campaign();
     const caps = [1, 2].map((interval) => ({ max_impressions: 1, window: { interval } }));
     const made = await creative(campaignId, { frequencyCaps: caps });
@@ -282,7 +284,7 @@ describe('duplicate', () => {
   const duplicate = (campaignId: string, id: string, headers = {}) =>
     api().post<CreativeResource>(`/campaigns/${campaignId}/creatives/${id}/duplicate`, undefined, headers);
 
-  it('copies the content, resets the rest, under the lowest free name', async () => {
+  it('copies the content, resets the status, and uses the lowest free name', async () => {
     const campaignId = await campaign();
     const frequencyCaps = [{ max_impressions: 1, window: { interval: 1 } }];
     const source = await creative(campaignId, { name: 'A', role: 'evergreen', frequencyCaps, message: 'x' });
@@ -320,7 +322,7 @@ describe('duplicate', () => {
     expect((await get(campaignId, source.id)).body.data).toEqual(source);
   });
 
-  it('ten at once get ten names; ten of one key make one copy', async () => {
+  it('ten times at once creates ten names; ten times with one key creates one copy', async () => {
     const campaignId = await campaign();
     const { id } = await creative(campaignId, { name: 'B' });
     await Promise.all(Array.from({ length: 10 }, () => duplicate(campaignId, id)));
@@ -334,7 +336,7 @@ describe('duplicate', () => {
     expect([replay.status, replay.body.data.name]).toEqual([201, 'B (copy 11)']);
   });
 
-  it('a name as long as can be is cut, by characters', async () => {
+  it('cuts the longest name by characters', async () => {
     const campaignId = await campaign();
     const { id } = await creative(campaignId, { name: '👋'.repeat(127) });
     expect((await duplicate(campaignId, id)).body.data.name).toBe(`${'👋'.repeat(127)} (copy)`);
@@ -343,8 +345,8 @@ describe('duplicate', () => {
   it('is refused outside the campaign and in a closed one, but allowed for an archived creative', async () => {
     const [one, other] = [await campaign(), await campaign()];
     const { id } = await creative(one, { name: 'C' });
-    expect(refusalOf(await duplicate(other, id))).toEqual(gone());
-    expect(refusalOf(await duplicate(one, `cre_${'0'.repeat(32)}`))).toEqual(gone());
+    expect(refusalOf(await duplicate(other, id))).toEqual(notFound());
+    expect(refusalOf(await duplicate(one, `cre_${'0'.repeat(32)}`))).toEqual(notFound());
     await api().delete(`/advertisers/${advertiserId}/creatives/${id}`);
     expect((await duplicate(one, id)).body.data).toMatchObject({ name: 'C (copy)', state: 'draft' });
     await api().delete(`/campaigns/${one}`);
@@ -358,7 +360,7 @@ describe('attach, detach, promote, archive', () => {
   const attach = (id: string, campaignId: string) =>
     api().post<CreativeResource>(`/advertisers/${advertiserId}/creatives/${id}/campaigns`, { campaignId });
 
-  it('from the library into campaigns and out again', async () => {
+  it('a library creative is attached to campaigns and detached again', async () => {
     const [one, two] = [await campaign('One'), await campaign('Two')];
     const { id } = (await library({ name: 'Shelf', role: 'reference' })).body.data;
     expect((await get(one, id)).status).toBe(404);
@@ -380,12 +382,12 @@ describe('attach, detach, promote, archive', () => {
     expect(refusalOf(await attach(id, one))).toEqual(conflict('name'));
     expect(
       refusalOf(await api().delete(`/advertisers/${advertiserId}/creatives/${id}/campaigns/${one}`)),
-    ).toEqual(gone());
+    ).toEqual(notFound());
     expect((await api().delete(`/campaigns/${two}/creatives/${id}`)).status).toBe(204);
     expect(await detail(id)).toMatchObject({ state: 'ready', campaigns: [] });
   });
 
-  it('one that leaves its last campaign is archived, unless it is on the shelf', async () => {
+  it('a creative that leaves its last campaign is archived, unless it was created in the library', async () => {
     const campaignId = await campaign();
     const { id } = await creative(campaignId, { name: 'Last' });
     expect((await api().delete(`/campaigns/${campaignId}/creatives/${id}`)).status).toBe(204);
@@ -395,14 +397,14 @@ describe('attach, detach, promote, archive', () => {
     expect(await namesIn(campaignId)).toEqual([]);
   });
 
-  it('only into campaigns of the same advertiser', async () => {
+  it('attaching is refused for campaigns of other advertisers', async () => {
     const other = await campaign('Other', await advertiser());
     const { id } = (await library({ name: 'Mine' })).body.data;
-    expect(refusalOf(await attach(id, other))).toEqual(gone('campaignId'));
-    expect(refusalOf(await attach(id, 'cmp_none'))).toEqual(gone('campaignId'));
+    expect(refusalOf(await attach(id, other))).toEqual(notFound('campaignId'));
+    expect(refusalOf(await attach(id, 'cmp_none'))).toEqual(notFound('campaignId'));
   });
 
-  it('promote sets the role of all of them, or of none', async () => {
+  it('promote sets the role of every given creative, or of none', async () => {
     const campaignId = await campaign();
     const save = (creativeIds: string[]) =>
       api().post<CreativeResource[]>(`/advertisers/${advertiserId}/creatives/save-to-library`, {
@@ -412,7 +414,7 @@ describe('attach, detach, promote, archive', () => {
     const ids = [await creative(campaignId, { name: 'P1' }), await creative(campaignId, { name: 'P2' })].map(
       ({ id }) => id,
     );
-    expect(refusalOf(await save([...ids, 'cre_none']))).toEqual(gone('creativeIds.2'));
+    expect(refusalOf(await save([...ids, 'cre_none']))).toEqual(notFound('creativeIds.2'));
     expect((await get(campaignId, ids[0] ?? '')).body.data.promoted).toBe(false);
     const saved = (await save(ids)).body.data;
     expect(saved.map(({ id, role, promoted, revision }) => [id, role, promoted, revision])).toEqual(
@@ -421,7 +423,7 @@ describe('attach, detach, promote, archive', () => {
     expect((await save(ids)).body.data).toEqual(saved);
   });
 
-  it('archive: no more changes, its names are free, it stays readable', async () => {
+  it('archive ends changes and frees the names; the creative stays readable', async () => {
     const campaignId = await campaign();
     const { id } = await creative(campaignId, { name: 'Gone' });
     for (let round = 0; round < 2; round += 1) {
@@ -433,7 +435,7 @@ describe('attach, detach, promote, archive', () => {
     expect((await create(campaignId, { name: 'Gone' })).status).toBe(201);
   });
 
-  it('of another advertiser it is none', async () => {
+  it('a creative of another advertiser is 404', async () => {
     const { id } = (await library({ name: 'Mine' })).body.data;
     const other = await advertiser();
     expect((await api().delete(`/advertisers/${other}/creatives/${id}`)).status).toBe(404);
@@ -441,7 +443,7 @@ describe('attach, detach, promote, archive', () => {
 });
 
 describe('assets', () => {
-  it('from the upload to the detail; one that is used stays in the library', async () => {
+  it('stay in the library while a creative uses them', async () => {
     const bytes = png(300, 250);
     const media = { name: 'Hero', mimeType: 'image/png' };
     const { assetId } = await upload(api(), advertiserId, media, bytes);
@@ -486,10 +488,10 @@ describe('assets', () => {
       assets: [],
       carouselCards: [{ assetId, headline: 'Card' }],
     });
-    expect(refusalOf(await create(campaignId, body))).toEqual(gone('slots.0.assetId'));
+    expect(refusalOf(await create(campaignId, body))).toEqual(notFound('slots.0.assetId'));
   });
 
-  it('only of the same advertiser, and of the same account, and once their bytes are there', async () => {
+  it('must belong to the same advertiser and account, and be uploaded', async () => {
     const media = { name: 'Hero', mimeType: 'image/png' };
     const elsewhere = await upload(api(), await advertiser(), media, png(2, 2));
     const stranger = await service.openAccount('Stranger');
@@ -499,13 +501,13 @@ describe('assets', () => {
     const campaignId = await campaign();
     for (const { assetId } of [elsewhere, foreign, reserved]) {
       const slots = [{ slotId: 'main', kind: 'asset', assetId }];
-      expect(refusalOf(await create(campaignId, { slots }))).toEqual(gone('slots.0.assetId'));
+      expect(refusalOf(await create(campaignId, { slots }))).toEqual(notFound('slots.0.assetId'));
     }
   });
 });
 
 describe('lists', () => {
-  it('the library by every filter, from both ends; archived ones are in none', async () => {
+  it('filter the library, from both ends, without archived creatives', async () => {
     const owner = await advertiser();
     const path = `/advertisers/${owner}/creatives`;
     const all: CreativeResource[] = [];
@@ -549,7 +551,7 @@ describe('lists', () => {
     }
   });
 
-  it("a campaign's by name", async () => {
+  it("filter a campaign's creatives by name", async () => {
     const campaignId = await campaign();
     for (const name of ['Alpha', 'Beta', 'alphabet']) await creative(campaignId, { name });
     const page = async (query: string) =>
@@ -560,7 +562,7 @@ describe('lists', () => {
       { skip: 0, take: 1, total: 2, hasMore: true },
     ]);
     expect((await page('skip=2')).data.map(({ name }) => name)).toEqual(['Alpha']);
-    // Also by a name as long as can be.
+    // Also by a name of the maximum length.
     const { name: long } = await creative(campaignId, { name: 'x'.repeat(255) });
     expect((await page(`search=${long}`)).data.map(({ name }) => name)).toEqual([long]);
     expect((await api().get(`/campaigns/cmp_${'0'.repeat(32)}/creatives`)).status).toBe(404);

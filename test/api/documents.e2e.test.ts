@@ -9,7 +9,7 @@ import { rawExchange } from '../support/raw-http.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { startToyService } from '../support/toy-service.ts';
 
-/** The service's documents, areas that are not built, and paths without a rate limit. */
+/** The service's documents, areas that are not implemented, and paths without a rate limit. */
 
 let service: RunningService;
 let account: TestAccount;
@@ -22,17 +22,17 @@ afterAll(() => service.stop());
 const call = (path: string, init: RequestInit = {}): Promise<Response> => fetch(service.baseUrl + path, init);
 const authorized = (): Readonly<Record<string, string>> => ({ Authorization: `Bearer ${account.apiKey}` });
 
-describe.each(['', '/api/v2/buyer'])('below "%s"', (base) => {
+describe.each(['', '/api/v2/buyer'])('under "%s"', (base) => {
   it('openapi.yaml is the same document as /openapi.json', async () => {
     const answer = await call(`${base}/openapi.yaml`);
     const text = await answer.text();
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/yaml']);
     expect(parse(text)).toEqual(await (await call('/openapi.json')).json());
-    // Read by programs that follow no alias.
+    // Some parsers do not support YAML aliases.
     expect(text).not.toMatch(/^\s*(?:<<:|[\w$/-]+: [&*]a\d)/m);
   });
 
-  it('skill.md tells an agent how to use the API', async () => {
+  it('skill.md explains the API to an agent', async () => {
     const answer = await call(`${base}/skill.md`);
     const text = await answer.text();
     expect([answer.status, answer.headers.get('content-type')]).toEqual([
@@ -45,7 +45,7 @@ describe.each(['', '/api/v2/buyer'])('below "%s"', (base) => {
     }
   });
 
-  it('skill.md names only calls that there are', async () => {
+  it('skill.md names existing operations only', async () => {
     const text = await (await call(`${base}/skill.md`)).text();
     const { paths } = (await (await call('/openapi.json')).json()) as {
       paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
@@ -61,9 +61,9 @@ describe.each(['', '/api/v2/buyer'])('below "%s"', (base) => {
   });
 });
 
-it('openapi.json breaks no client of the release', async () => {
+it('openapi.json is compatible with the clients of the last release', async () => {
   const today = (await (await call('/openapi.json')).json()) as Readonly<Record<string, unknown>>;
-  // CONTRIBUTING.md tells how a new version gets its document. That of a released version never changes.
+  // CONTRIBUTING.md says how a new version gets its document. A released version's document never changes.
   const folder = `test/released/${version}`;
   const file = `${folder}/openapi.json`;
   if (process.env['GOLDEN_WRITE'] === 'true' && !existsSync(file)) {
@@ -85,7 +85,7 @@ describe('the front page', () => {
     readonly links: readonly { readonly href: string; readonly title: string }[];
   }
 
-  it('is JSON for programs, and each of its links leads somewhere', async () => {
+  it('is JSON for programs, and each of its links works', async () => {
     const answer = await call('/');
     expect([answer.status, answer.headers.get('content-type'), answer.headers.get('vary')]).toEqual([
       200,
@@ -108,7 +108,7 @@ describe('the front page', () => {
     for (const { href } of links) expect([href, (await fetch(href)).status]).toEqual([href, 200]);
   });
 
-  it('is a page for browsers that loads nothing, with the same links', async () => {
+  it('is a page without external resources for browsers, with the same links', async () => {
     const answer = await accept('text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8');
     const html = await answer.text();
     expect([answer.status, answer.headers.get('content-type'), answer.headers.get('vary')]).toEqual([
@@ -129,7 +129,7 @@ describe('the front page', () => {
     expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
   });
 
-  it('has only GET, and is in the OpenAPI document with both types', async () => {
+  it('allows GET only, and is in the OpenAPI document with both types', async () => {
     const post = await call('/', { method: 'POST' });
     expect([post.status, post.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS']);
     const { paths } = (await (await call('/openapi.json')).json()) as {
@@ -142,7 +142,7 @@ describe('the front page', () => {
 });
 
 describe('protected resource metadata (RFC 9728)', () => {
-  it('is where the challenge says', async () => {
+  it('is at the address in the challenge', async () => {
     const { headers } = await call('/api/v2/buyer/advertisers');
     const [, url = ''] = /resource_metadata="([^"]+)"/.exec(headers.get('www-authenticate') ?? '') ?? [];
     const answer = await fetch(url);
@@ -159,7 +159,7 @@ describe('protected resource metadata (RFC 9728)', () => {
     });
   });
 
-  it('is also at the path of the resource, and names it', async () => {
+  it('is also under the path of the resource, and names it', async () => {
     const answer = await call('/.well-known/oauth-protected-resource/api/v2/buyer');
     expect([answer.status, await answer.json()]).toEqual([
       200,
@@ -167,7 +167,7 @@ describe('protected resource metadata (RFC 9728)', () => {
     ]);
   });
 
-  it('names the configured address and ignores Host', async () => {
+  it('contains the configured address and ignores Host', async () => {
     const { port, server } = await startToyService();
     const request =
       'GET /.well-known/oauth-protected-resource HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n';
@@ -180,7 +180,7 @@ describe('protected resource metadata (RFC 9728)', () => {
   });
 });
 
-describe('an area that is not built', () => {
+describe('an area that is not implemented', () => {
   const paths = [
     '/storefronts',
     '/storefronts/1/products',
@@ -211,7 +211,7 @@ describe('an area that is not built', () => {
     return { status: answer.status, headers: answer.headers, text };
   };
 
-  it.each(paths)('%s answers 501 in the envelope for any method', async (path) => {
+  it.each(paths)('%s answers 501 in the envelope to any method', async (path) => {
     for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']) {
       const { status, text, headers } = await send(path, method, authorized());
       expect([method, status, JSON.parse(text)]).toEqual([
@@ -223,7 +223,7 @@ describe('an area that is not built', () => {
     }
   });
 
-  it('asks for a credential first, with the challenge', async () => {
+  it('requires a credential first, with the challenge', async () => {
     for (const path of paths) {
       const { status, headers } = await send(path, 'GET', {});
       expect([path, status, headers.get('www-authenticate')]).toEqual([
@@ -235,13 +235,13 @@ describe('an area that is not built', () => {
     }
   });
 
-  it('is counted for the key, like any other call', async () => {
+  it("counts against the key's limit like any other call", async () => {
     const { api } = await service.openAccount();
     const before = Number((await api.get('/advertisers')).headers.get('ratelimit-remaining'));
     expect(Number((await api.get('/storefronts')).headers.get('ratelimit-remaining'))).toBe(before - 1);
   });
 
-  it('takes nothing from areas that are built', async () => {
+  it('does not match paths of implemented areas', async () => {
     const { api } = account;
     const created = await api.post<{ id: number }>('/advertisers', { name: 'Acme' });
     const campaign = await api.post<{ id: string }>('/campaigns', {
@@ -259,8 +259,8 @@ describe('an area that is not built', () => {
   });
 });
 
-describe('what no limit counts', () => {
-  /** The whole list of docs/guides/limits.md. */
+describe('the paths without a rate limit', () => {
+  /** The list in docs/guides/limits.md. */
   const uncounted = [
     'GET /live',
     'GET /health',
@@ -276,7 +276,7 @@ describe('what no limit counts', () => {
     'GET /assets/{storageKey}',
   ];
 
-  it('is this list, of all routes that there are', async () => {
+  it('are these, of all routes', async () => {
     const { paths } = (await (await call('/openapi.json')).json()) as {
       paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
     };
@@ -293,14 +293,14 @@ describe('what no limit counts', () => {
   });
 
   it.each(['/.well-known/anything', '/assets/none.png'])(
-    'holds for %s, although it is not there',
+    'include %s, although it does not exist',
     async (path) => {
       const { status, headers } = await call(path);
       expect([status, headers.get('ratelimit-limit')]).toEqual([404, null]);
     },
   );
 
-  it('has only reads of assets', async () => {
+  it('include reads of assets only', async () => {
     const { status, headers } = await call('/assets/none.png', { method: 'POST' });
     expect([status, headers.get('ratelimit-limit') === null]).toEqual([405, false]);
   });

@@ -25,8 +25,6 @@ import { invalid, refusalOf } from '../support/api-client.ts';
 import { noSnapshots, processOf } from '../support/two-processes.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
-/** Creative engines: endpoint 5 of the specification. */
-
 let service: RunningService;
 let account: TestAccount;
 beforeAll(async () => {
@@ -70,7 +68,7 @@ const secretsOf = async ({ customerId }: TestAccount): Promise<readonly string[]
   ]);
   return rows.map(({ id }) => id);
 };
-/** Of `startRunningService`. */
+/** Equal to the ring of `startRunningService`. */
 const RING = `test:${'A'.repeat(43)}`;
 const keptKey = async ({ customerId }: TestAccount) => {
   const [id = ''] = await secretsOf({ customerId } as TestAccount);
@@ -87,7 +85,7 @@ const otherNode = (): ConnectionWrites => ({
 });
 
 describe('the directory', () => {
-  it('has engines, by number', async () => {
+  it('lists engines by number', async () => {
     const { body } = await account.api.get<{ id: number; name: string }[]>('/creative-engines?take=2&skip=1');
     expect([body.data.map(({ id }) => id), body.meta.pagination]).toEqual([
       [2, 3],
@@ -108,7 +106,7 @@ describe('the directory', () => {
 });
 
 describe('a connection', () => {
-  it('is made, shown, given another key, and ended; its key is kept encrypted as long as it lives', async () => {
+  it('is created, shown, given another key and ended; its key stays encrypted until then', async () => {
     const mine = await service.openAccount();
     expect(await listed(mine)).toEqual([]);
     const made = await connect(mine, { apiKey: `  ${KEY}\n` });
@@ -190,7 +188,7 @@ describe('a connection', () => {
     ['an empty connection', 'connectionId', { connectionId: '' }, 400],
     ['a connection that never was', 'connectionId', { connectionId: NEVER }, 404],
     ['a text that is not a connection id', 'connectionId', { connectionId: 'anything' }, 404],
-  ])('is refused with %s, and nothing is kept', async (_, field, body, status) => {
+  ])('is refused with %s, and no secret is stored', async (_, field, body, status) => {
     const mine = await service.openAccount();
     const answer = await connect(mine, body);
     expect([answer.status, answer.body.error?.field]).toEqual([status, field]);
@@ -199,7 +197,7 @@ describe('a connection', () => {
     expect([await eventsAt(mine), await secretsOf(mine)]).toEqual([[], []]);
   });
 
-  it('is one, however many connect at once, on however many nodes', async () => {
+  it('is created once, however many requests on several nodes create it', async () => {
     const mine = await service.openAccount();
     const elsewhere = otherNode();
     const answers = await Promise.all(
@@ -230,7 +228,7 @@ describe('a connection', () => {
 describe('a repeat with the same Idempotency-Key', () => {
   const headers = { 'Idempotency-Key': 'connect-once-and-no-more' };
 
-  it('has the first answer, even if the connection has changed; another key is another request', async () => {
+  it('has the first answer, even if the connection has changed; another engine key is another request', async () => {
     const mine = await service.openAccount();
     const first = await connect(mine, {}, { headers });
     expect(refusalOf(await connect(mine, { apiKey: 'sbx_another' }, { headers }))[1]).toBe(
@@ -246,7 +244,7 @@ describe('a repeat with the same Idempotency-Key', () => {
     expect([await keptKey(mine), (await eventsAt(mine)).length]).toEqual(['sbx_another', 2]);
   });
 
-  it('has its own key, also when an earlier run with another one wakes up behind it', async () => {
+  it('keeps its own engine key when an earlier run with another one resumes after it', async () => {
     const mine = await service.openAccount();
     const node = otherNode();
     const [first, second] = [false, true].map((hasRunBefore) =>
@@ -265,7 +263,7 @@ describe('a repeat with the same Idempotency-Key', () => {
     expect([others, await node.secrets.get(mine.customerId, secretId)]).toEqual([[], 'sbx_second']);
   });
 
-  it('is known by what only the installation can make of the request', async () => {
+  it('is recognised by a fingerprint that only the installation can compute', async () => {
     const mine = await service.openAccount();
     const apiKey = 'sbx_1';
     await connect(mine, { apiKey }, { headers });
@@ -282,7 +280,7 @@ describe('a repeat with the same Idempotency-Key', () => {
 });
 
 describe('accounts at the engine', () => {
-  it('are selected, and mapped to advertisers, whose names are shown as they are now', async () => {
+  it('are selected and mapped to advertisers, which have their current names', async () => {
     const mine = await service.openAccount();
     const { id } = (await connect(mine)).body.data;
     const [one, two] = [await advertiserOf(mine, 'One'), await advertiserOf(mine, 'Two')];
@@ -309,13 +307,13 @@ describe('accounts at the engine', () => {
       'Two and a half',
       'Two and a half',
     ]);
-    // Another key that leads to one account only.
+    // Another engine key, which has access to one account only.
     const fewer = await connect(mine, { apiKey: 'sbx_accounts-1_x' });
     expect(fewer.body.data).toMatchObject({ id, accountMappings: [link], requiresAdvertiserMapping: false });
     expect(fewer.body.data.selectedAccountId).toBeUndefined();
   });
 
-  it('are not there under a wrong name, and no mapping leads to an advertiser that is archived or none', async () => {
+  it('are 404 under an unknown name, and cannot be mapped to an archived or unknown advertiser', async () => {
     const mine = await service.openAccount();
     const { id } = (await connect(mine)).body.data;
     const own = await advertiserOf(mine, 'Own');
@@ -344,7 +342,7 @@ describe('accounts at the engine', () => {
     expect(await eventsAt(mine)).toEqual(events);
   });
 
-  it('come in pages', async () => {
+  it('are paged', async () => {
     const mine = await service.openAccount();
     const apiKey = 'sbx_accounts-60_x';
     const made = (await connect(mine, { apiKey })).body.data;
@@ -365,7 +363,7 @@ describe('accounts at the engine', () => {
 });
 
 describe('a key', () => {
-  it('is in no table and no event, also after failures', async () => {
+  it('appears in no table and no event, also after failures', async () => {
     const mine = await service.openAccount();
     const apiKey = `sbx_${randomBytes(24).toString('base64url')}`;
     const wrong = `wrong_${apiKey}`;
@@ -384,7 +382,7 @@ describe('a key', () => {
     expect(JSON.stringify(await service.eventsOfAccount(mine))).not.toContain(apiKey);
   });
 
-  it('that nothing leads to is swept away; one that a connection has is not', async () => {
+  it('without a connection is swept; the key of a connection stays', async () => {
     const mine = await service.openAccount();
     await connect(mine);
     const [live] = await secretsOf(mine);
@@ -423,7 +421,7 @@ describe('a key', () => {
     const warnings: unknown[] = [];
     const log = { warn: (of: unknown) => void warnings.push(of) } as Pick<Logger, 'warn'>;
     await service.pool.query(`update secrets set created_at = now() - interval '2 hours'`);
-    // The read model is behind, or being rebuilt.
+    // The read model may lag or be in a rebuild.
     await service.pool.query('delete from engine_connections where customer_id = $1', [mine.customerId]);
     const sweep = createOrphanSecrets(
       { pool: service.pool, log, store, snapshots: noSnapshots },
@@ -435,7 +433,7 @@ describe('a key', () => {
     expect(warnings).toMatchObject([{ secretId: unreadable, ownerId: broken }]);
   });
 
-  it('is encrypted with a new key of the installation while it is used, and needs the old one no more', async () => {
+  it("is encrypted with the installation's new key while it is used, and then no longer needs the old one", async () => {
     const ring = (...ids: string[]) => parseKeyRing(ids.map((id) => `${id}:${'A'.repeat(42)}${id}`).join());
     const storeOf = (...ids: string[]) => createSecretStore(service.pool, async () => ring(...ids));
     const { customerId } = await service.openAccount();
@@ -446,7 +444,7 @@ describe('a key', () => {
     const [replaced = '', removed = '', unread = ''] = ids;
     await service.pool.query(`update secrets set key_id = 'lost' where id = $1`, [unread]);
 
-    // Between what it reads and what it writes, a secret is replaced and another one removed.
+    // Between its read and its write, one secret is replaced and another one deleted.
     let meanwhile: (() => Promise<void>) | undefined = async () => {
       await old.put(customerId, replaced, 'another', owner);
       await old.remove(customerId, removed);
