@@ -6,8 +6,8 @@ import { createFailingAppends, everyAppendOf } from '../support/failing-appends.
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
 /**
- * A sync of event sources is many appends. Whichever of them is the last before everything ends, and whether that one
- * was done or not: the repeat with the same key completes the sync, with the answer that it would have had.
+ * A sync of event sources is many appends. If the process ends before or after any of them, a repeat with the same
+ * key completes the sync and returns the answer of an uninterrupted one.
  */
 
 const { wrap, failFrom, heal } = createFailingAppends();
@@ -69,26 +69,29 @@ const historyOf = async (id: number): Promise<readonly string[]> =>
     .filter(({ type, data }) => type === 'ResourceSyncPlanned' && data['advertiserId'] === id)
     .map(({ type }) => type);
 
-it.each(everyAppendOf(APPENDS))('everything ends %s appends in, %s that one', async (n, how) => {
-  const id = await given();
-  const key = randomUUID();
-  const eventsBefore = (await service.eventsOfAccount(account)).length;
-  failFrom(n, how);
-  expect((await run(id, key)).status).toBe(503);
-  await heal();
-  expect(await run(id, key)).toEqual({ status: 200, actions: answered });
-  expect((await service.eventsOfAccount(account)).length - eventsBefore).toBe(APPENDS);
-  expect(await historyOf(id)).toEqual(['ResourceSyncPlanned']);
-  const listed = await account.api.get<{ eventSources: readonly { eventSourceId: string }[] }>(path(id));
-  expect(listed.body.data.eventSources.map(({ eventSourceId }) => eventSourceId).sort()).toEqual([
-    'changed',
-    'new-1',
-    'new-2',
-    'same',
-  ]);
-});
+it.each(everyAppendOf(APPENDS))(
+  'a repeat completes the sync when appends fail from number %s on, %s that one is stored',
+  async (n, how) => {
+    const id = await given();
+    const key = randomUUID();
+    const eventsBefore = (await service.eventsOfAccount(account)).length;
+    failFrom(n, how);
+    expect((await run(id, key)).status).toBe(503);
+    await heal();
+    expect(await run(id, key)).toEqual({ status: 200, actions: answered });
+    expect((await service.eventsOfAccount(account)).length - eventsBefore).toBe(APPENDS);
+    expect(await historyOf(id)).toEqual(['ResourceSyncPlanned']);
+    const listed = await account.api.get<{ eventSources: readonly { eventSourceId: string }[] }>(path(id));
+    expect(listed.body.data.eventSources.map(({ eventSourceId }) => eventSourceId).sort()).toEqual([
+      'changed',
+      'new-1',
+      'new-2',
+      'same',
+    ]);
+  },
+);
 
-it('once begun, it is completed even if the advertiser has changed since', async () => {
+it('a repeat completes a planned sync even if the advertiser was archived since', async () => {
   const id = await given();
   const key = randomUUID();
   failFrom(3, 'after');
@@ -98,7 +101,7 @@ it('once begun, it is completed even if the advertiser has changed since', async
   expect(await run(id, key)).toEqual({ status: 200, actions: answered });
 });
 
-it('refused before it began, it stays without effect', async () => {
+it('a repeat is refused if the advertiser was archived before the plan was stored', async () => {
   const id = await given();
   const key = randomUUID();
   failFrom(1, 'before');
@@ -110,7 +113,7 @@ it('refused before it began, it stays without effect', async () => {
   expect(await service.store.head()).toBe(before);
 });
 
-it('twenty requests of one key at once: one effect, one answer', async () => {
+it('twenty concurrent requests with one key have one effect and one answer', async () => {
   const id = await given();
   const key = randomUUID();
   const before = (await service.eventsOfAccount(account)).length;

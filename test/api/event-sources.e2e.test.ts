@@ -6,8 +6,6 @@ import { sleep } from '../../shared/async/backoff.ts';
 import { invalid, refusalOf, type ApiAnswer } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
-/** Event sources: sync, list and detail. */
-
 let service: RunningService;
 let account: TestAccount;
 let advertiserId: number;
@@ -46,7 +44,7 @@ const sync = (
     { account: { account_id: String(id) }, event_sources, ...more },
     headers,
   );
-/** As a client would: what ended unknown (503), or is still running (409), is sent again with its key. */
+/** Repeats a request with its key while its outcome is unknown (503) or it is still running (409), as clients do. */
 const syncToTheEnd = async (event_sources: unknown, more: object = {}): Promise<ApiAnswer<SyncResult>> => {
   const key = { 'Idempotency-Key': randomUUID() };
   for (let tries = 1; ; tries += 1) {
@@ -89,7 +87,7 @@ const shown = {
 };
 
 describe('sync', () => {
-  it('creates, leaves alone, updates', async () => {
+  it('creates, leaves unchanged and updates sources', async () => {
     const first = await sync([full, ...named('app')]);
     expect([first.status, first.body.data]).toEqual([
       200,
@@ -122,7 +120,7 @@ describe('sync', () => {
     expect((await eventTypes()).length).toBe(3);
   });
 
-  it('says all about a source: what it leaves out, or sets to null, is at its default', async () => {
+  it('replaces a source as a whole: members that are left out or null get their default', async () => {
     await sync([full]);
     expect(actions(await sync([{ event_source_id: 'web', event_types: [], mapping: null }]))).toEqual([
       'web updated',
@@ -141,7 +139,7 @@ describe('sync', () => {
     ]);
   });
 
-  it('with delete_missing deletes what it leaves out; synced again it comes back', async () => {
+  it('with delete_missing deletes the sources that are left out; the next sync restores them', async () => {
     await sync(named('a', 'b', 'c'));
     expect(actions(await sync(named('b'), { delete_missing: true }))).toEqual([
       'b unchanged',
@@ -155,7 +153,7 @@ describe('sync', () => {
     expect((await account.api.get('/event-sources/a')).status).toBe(200);
   });
 
-  it('an item that is wrong fails, and the others do not', async () => {
+  it('fails an invalid item and applies the others', async () => {
     const answer = await sync([
       { event_source_id: 'x', event_types: ['bought'] },
       ...named('ok'),
@@ -170,7 +168,7 @@ describe('sync', () => {
     expect((await list()).total).toBe(1);
   });
 
-  it('a failed item is not missing', async () => {
+  it('does not delete a source whose item failed', async () => {
     await sync(named('a'));
     const answer = await sync([{ event_source_id: 'a', name: '' }], { delete_missing: true });
     expect(actions(answer)).toEqual(['a failed']);
@@ -185,7 +183,7 @@ describe('sync', () => {
     ['an item without id', { event_sources: [{ name: 'x' }] }, 'event_sources.0.event_source_id'],
     ['no account', { event_sources: named('a'), account: undefined }, 'account'],
     ['another account', { event_sources: named('a'), account: { account_id: '1' } }, 'account.account_id'],
-  ])('%s: 400, nothing is written', async (_what, body, field) => {
+  ])('refuses %s with 400 and appends no event', async (_what, body, field) => {
     const answer = await account.api.post(`/advertisers/${advertiserId}/event-sources/sync`, {
       account: { account_id: advertiserId },
       ...body,
@@ -194,7 +192,7 @@ describe('sync', () => {
     expect(await eventTypes()).toEqual([]);
   });
 
-  it('of an archived advertiser is 409, of an unknown one 404; reads of an archived one go on', async () => {
+  it('is 409 for an archived advertiser and 404 for an unknown one; reads of an archived one continue', async () => {
     await sync(named('a'));
     await account.api.delete(`/advertisers/${advertiserId}`);
     expect(refusalOf(await sync(named('b')))).toEqual([409, 'CONFLICT', undefined]);
@@ -204,7 +202,7 @@ describe('sync', () => {
     expect(refusalOf(absent)).toEqual([404, 'NOT_FOUND', undefined]);
   });
 
-  it('takes in 500 sources for an advertiser', async () => {
+  it('accepts 500 sources for an advertiser', async () => {
     for (let from = 0; from < 480; from += 40) {
       await syncToTheEnd(named(...Array.from({ length: 40 }, (_, n) => `s${from + n}`)));
     }
@@ -220,7 +218,7 @@ describe('sync', () => {
   }, 120_000);
 });
 
-describe('the same request again', () => {
+describe('a repeated request', () => {
   it('with its key is answered byte for byte', async () => {
     await sync(named('old'));
     const key = { 'Idempotency-Key': randomUUID() };
@@ -232,7 +230,7 @@ describe('the same request again', () => {
 });
 
 describe('list', () => {
-  it('is paged, newest first, each source once', async () => {
+  it('is paged, newest first, with each source once', async () => {
     for (const id of ['1', '2', '3', '4', '5']) await sync(named(id));
     const pages = [await list('?take=2'), await list('?take=2&skip=2'), await list('?limit=2&offset=4')];
     expect(pages.map(({ total }) => total)).toEqual([5, 5, 5]);
@@ -252,7 +250,7 @@ describe('detail', () => {
     expect([answer.status, answer.body.data]).toEqual([200, shown]);
   });
 
-  it('of a key that several advertisers have must say whose', async () => {
+  it("needs the advertiser's id when several advertisers have the key", async () => {
     const other = await newAdvertiser();
     await sync(named('web'));
     await sync([{ event_source_id: 'web', name: 'Other' }], {}, {}, other);
@@ -262,7 +260,7 @@ describe('detail', () => {
     expect((await account.api.get('/event-sources/web?advertiserId=2147483647')).status).toBe(404);
   });
 
-  it('is the active one, however many advertisers had one of the key before', async () => {
+  it('is the active one, however many advertisers had a source with the key before', async () => {
     await sync(named('web'));
     for (let n = 0; n < 3; n++) {
       const other = await newAdvertiser();
@@ -276,7 +274,7 @@ describe('detail', () => {
     expect(logged.body.data).toMatchObject({ accepted: 1, duplicates: 0, rejected: [] });
   });
 
-  it('takes any text as a key', async () => {
+  it('accepts any text as a key', async () => {
     const key = 'shop/é 😀?&#%';
     await sync(named(key));
     const answer = await account.api.get<EventSourceResource>(`/event-sources/${encodeURIComponent(key)}`);

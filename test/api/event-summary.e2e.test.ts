@@ -7,7 +7,7 @@ import { sleep } from '../../shared/async/backoff.ts';
 import { invalid, refusalOf } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
-/** What is observed of event sources: their health, and events by hour. */
+/** The observed health of event sources, and their events by hour. */
 
 const HOUR_MS = 3_600_000;
 const TEST_MS_MAX = 10_000;
@@ -19,7 +19,7 @@ beforeAll(async () => {
   service = await startRunningService();
 });
 beforeEach(async () => {
-  // Not across the end of an hour, where the requested hour would differ from the expected one.
+  // Waits for the next hour if this one is about to end: the expected hours would no longer match.
   while (HOUR_MS - (Date.now() % HOUR_MS) < TEST_MS_MAX) await sleep(100);
   account = await service.openAccount();
   advertiserId = (await account.api.post<AdvertiserResource>('/advertisers', { name: 'Acme' })).body.data.id;
@@ -50,7 +50,7 @@ const summary = async (query = ''): Promise<Summary> =>
   (await account.api.get<Summary>(`/advertisers/${advertiserId}/events/summary${query}`)).body.data;
 
 describe('health', () => {
-  it('shows what came last, in the list and in the detail', async () => {
+  it('shows the last event, in the list and in the detail', async () => {
     const at = hourIso(2);
     await log('web', [event('1', hourIso(3), 'lead'), event('2', at)]);
     const expected = {
@@ -70,7 +70,7 @@ describe('health', () => {
     expect([healths.get('web'), healths.get('app')]).toEqual([expected, notSeen]);
   });
 
-  it('says so when most of a batch was rejected', async () => {
+  it('reports a batch that was mostly rejected', async () => {
     await log('web', [event('1', hourIso(1)), event('2', 'yesterday'), event('3', 'today')]);
     const { health } = (await account.api.get<EventSourceResource>('/event-sources/web')).body.data;
     expect(health).toMatchObject({ status: 'needs_attention', lastError: expect.any(String) });
@@ -96,7 +96,7 @@ describe('the summary', () => {
     expect((await summary(`?startHour=${hourIso(1)}&endHour=${hourIso(1)}`)).entries).toHaveLength(1);
   });
 
-  it('counts each of the 31 event types, and those of sources that take one of them', async () => {
+  it('counts each of the 31 event types, and the accepted types of restricted sources', async () => {
     expect(EventType.options).toHaveLength(31);
     expect(EventType.options).toEqual(expect.arrayContaining(['follow', 'content_view', 'watch_milestone']));
     await log(
@@ -119,14 +119,14 @@ describe('the summary', () => {
     expect([shown.data.eventTypes, shown.data.health.lastEventType]).toEqual([['follow'], 'follow']);
   });
 
-  it('takes any offset, and the hour that a time lies in', async () => {
+  it('accepts any offset and rounds a time down to its hour', async () => {
     const { periodStart, periodEnd } = await summary(
       '?startHour=2026-01-02T03%3A59%3A59%2B02:00&endHour=2026-01-02T05:00:00Z',
     );
     expect([periodStart, periodEnd]).toEqual(['2026-01-02T01:00:00.000Z', '2026-01-02T05:00:00.000Z']);
   });
 
-  it('answers at both ends of time', async () => {
+  it('accepts the first and the last supported hour', async () => {
     const first = await summary('?endHour=1970-01-01T05:00:00Z');
     const last = await summary('?endHour=9999-12-31T23:59:59Z');
     expect([first.periodStart, first.periodEnd, last.periodEnd]).toEqual([
@@ -136,7 +136,7 @@ describe('the summary', () => {
     ]);
   });
 
-  it('of nothing is empty', async () => {
+  it('is empty without events', async () => {
     expect(await summary()).toMatchObject({ entries: [], totalEventCount: 0 });
   });
 
@@ -149,7 +149,7 @@ describe('the summary', () => {
     ['?startHour=0000-01-01T00:00:00Z&endHour=0000-01-02T00:00:00Z', 'startHour'],
     ['?endHour=0001-01-01T00:00:00Z', 'endHour'],
     ['?endHour=9999-12-31T23:00:00-10:00', 'endHour'],
-  ])('%s: 400', async (query, field) => {
+  ])('refuses %s with 400', async (query, field) => {
     expect(refusalOf(await account.api.get(`/advertisers/${advertiserId}/events/summary${query}`))).toEqual(
       invalid(field),
     );

@@ -14,20 +14,20 @@ import {
 } from '../support/eventstoredb/event-store-service.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
-/** What the service asks of EventStoreDB: its calls are counted where they arrive. */
+/** The calls that the service makes to EventStoreDB, counted by the server. */
 
 const CREATES = 1_000;
 const CALLERS = 16;
 const IDLE_MS = 12_000;
-/** Idle time after which the end of the log is read. */
-const LOOK_MS = 5_000;
+/** The end of the log is read after this idle time. */
+const POLL_MS = 5_000;
 
 let eventStore: EventStoreService;
 let service: RunningService;
 let account: TestAccount;
 beforeAll(async () => {
   eventStore = await startEventStoreService();
-  // The chain over the log is sealed every minute, with or without events.
+  // Sealing is off: it reads the log every minute, with or without events.
   service = await startRunningService({ EVENTSTORE_URL: eventStore.url, LOG_SEAL_SECONDS: '0' });
   account = await service.openAccount();
   while ((await fetch(`${service.baseUrl}/ready`)).status !== 200) await sleep(25);
@@ -57,7 +57,7 @@ const create = async (name: string, key?: string): Promise<number> => {
 };
 
 describe('calls to EventStoreDB', () => {
-  it(`are at most 1.2 a write in ${CREATES} creates by ${CALLERS} callers, with keys and without, over one subscription`, async () => {
+  it(`are at most 1.2 for a write, in ${CREATES} creates by ${CALLERS} callers, with keys and without, over one subscription`, async () => {
     let left = CREATES;
     const calls = await callsOf(async () => {
       const caller = async (): Promise<void> => {
@@ -71,7 +71,7 @@ describe('calls to EventStoreDB', () => {
     expect(eventStore.subscriptions).toBe(1);
   }, 300_000);
 
-  it('are one for a change of a stream that the process knows, two of one that it does not', async () => {
+  it('are one for a change of a stream that the process has cached, and two otherwise', async () => {
     const update = (id: number, name: string) =>
       callsOf(async () => {
         const headers = { 'Idempotency-Key': randomUUID() };
@@ -83,9 +83,9 @@ describe('calls to EventStoreDB', () => {
 
     const advertiserId = 5_000_000;
     const { customerId } = account;
-    // Another store object: it shares nothing that the service remembers about streams.
+    // Another store object, without the cached state of streams.
     const another = { ...service.store };
-    const byAnother = (command: AdvertiserCommand) =>
+    const byAnotherStore = (command: AdvertiserCommand) =>
       executeCommand(another, advertiserAggregate, {
         stream: advertiserStream(customerId, advertiserId),
         command,
@@ -93,16 +93,16 @@ describe('calls to EventStoreDB', () => {
       });
     const now = '2026-01-01T00:00:00.000Z';
     const origin = { commandId: randomUUID(), now };
-    await byAnother(createAdvertiser({ name: 'Unknown' }, { advertiserId, customerId }, origin));
+    await byAnotherStore(createAdvertiser({ name: 'Unknown' }, { advertiserId, customerId }, origin));
     expect(await update(advertiserId, 'Read once')).toEqual({ 'read-stream': 1, append: 1 });
     expect(await update(advertiserId, 'Known now')).toEqual({ append: 1 });
-    await byAnother({ type: 'ArchiveAdvertiser', now });
-    await byAnother({ type: 'RestoreAdvertiser', now });
-    // What another process has written is met as a lost race.
+    await byAnotherStore({ type: 'ArchiveAdvertiser', now });
+    await byAnotherStore({ type: 'RestoreAdvertiser', now });
+    // The first append fails with a conflict, because another process has written.
     expect(await update(advertiserId, 'Read again')).toEqual({ append: 2, 'read-stream': 1 });
   });
 
-  it('are two for a repeat whose first run may have been: its event is read back', async () => {
+  it('are two for a repeat whose first run may have appended: its event is read back', async () => {
     const key = randomUUID();
     const calls = await callsOf(async () => {
       eventStore.faults.inject({ fault: 'mute-after-commit', kinds: ['append'] });
@@ -117,13 +117,13 @@ describe('calls to EventStoreDB', () => {
     expect(calls['read-stream']).toBeGreaterThanOrEqual(1);
   });
 
-  it('are none while nothing happens but one look at its end every 5 s', async () => {
+  it('are one read of its end every 5 s while idle', async () => {
     await sleep(500);
     const startMs = performance.now();
     const calls = await callsOf(() => sleep(IDLE_MS));
-    const looksMax = Math.floor((performance.now() - startMs) / LOOK_MS) + 1;
+    const pollsMax = Math.floor((performance.now() - startMs) / POLL_MS) + 1;
     expect(Object.keys(calls)).toEqual(['read-all']);
-    expect(total(calls)).toBeLessThanOrEqual(looksMax);
+    expect(total(calls)).toBeLessThanOrEqual(pollsMax);
     expect(eventStore.subscriptions).toBe(1);
   });
 });

@@ -9,7 +9,7 @@ import {
 import { testAuthorityFile, testTls } from '../support/eventstoredb/test-certificates.ts';
 import { startRunningService, type RunningService } from '../support/running-service.ts';
 
-/** A whole service whose EventStoreDB refuses it: read models, workers and API. */
+/** A whole service that EventStoreDB refuses: read models, workers and API. */
 
 let eventStore: EventStoreService;
 let service: RunningService;
@@ -25,7 +25,7 @@ describe.each([
   ['a wrong password', 'exchange:wrong-secret', 'refuses the user name or the password'],
   ['no right to read $all', 'exchange:open-sesame', "add it to $all's readRoles"],
 ])('with %s', (_, user, cause) => {
-  it('the log has one line about it, /ready names it, and neither has the secret', async () => {
+  it('logs it in one line and names it in /ready, without the secret', async () => {
     eventStore = await startEventStoreService({
       tls: testTls(),
       users: { exchange: { password: 'open-sesame' } },

@@ -13,7 +13,7 @@ import {
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { amount } from '../support/amount.ts';
 
-/** The service with its events in EventStoreDB, and everything else in Postgres. */
+/** The service with its events in EventStoreDB, and all other data in Postgres. */
 
 const logged: string[] = [];
 const log = pino(
@@ -26,7 +26,7 @@ const log = pino(
 );
 
 const CREATES = amount(20, 60);
-/** 3 s and 5 s are promised; the rest allows for a busy machine. */
+/** The limits are 3 s and 5 s; the rest allows for a busy machine. */
 const ANSWER_MS_MAX = 6_000;
 const READY_MS_MAX = 10_000;
 
@@ -64,7 +64,7 @@ const timed = async <T>(work: Promise<T>): Promise<readonly [T, number]> => {
 };
 
 describe('the service on EventStoreDB', () => {
-  it('creates, reads, updates, lists; its events are in EventStoreDB and nowhere else', async () => {
+  it('creates, reads, updates and lists, with its events in EventStoreDB only', async () => {
     const { data } = (await create('Nordwind')).body;
     expect((await account.api.get(`/advertisers/${data.id}`)).body.data).toEqual(data);
     const updated = (
@@ -93,7 +93,7 @@ describe('the service on EventStoreDB', () => {
     }
   });
 
-  it('marks the account at the position of its last event', async () => {
+  it("stores the position of the account's last event", async () => {
     const { rows } = await service.pool.query<{ position: Position }>(
       'select position from account_positions where customer_id = $1',
       [account.customerId],
@@ -102,7 +102,7 @@ describe('the service on EventStoreDB', () => {
     expect(rows[0]?.position).toBe(last?.position);
   });
 
-  it('says which store it stands on, how far it is, and its figures', async () => {
+  it('reports its event store, its lag and its metrics', async () => {
     await until(isReady, 30_000);
     const answer = (await (await fetch(`${service.baseUrl}/ready`)).json()) as {
       parts: { eventStore: unknown; projections: { detail: { projections: { lagBytes: number }[] } } };
@@ -123,7 +123,7 @@ describe('the service on EventStoreDB', () => {
 });
 
 describe('a request whose append has an unknown outcome', () => {
-  it('is 503 within 3 s, and made once when it is repeated', async () => {
+  it('is 503 within 3 s, and has one effect when it is repeated', async () => {
     const key = randomUUID();
     const before = (await service.eventsOfAccount(account)).length;
     eventStore.faults.inject({ fault: 'mute-after-commit', kinds: ['append'] });
@@ -140,7 +140,7 @@ describe('a request whose append has an unknown outcome', () => {
     );
   });
 
-  it('is made once when the server times out after it has committed', async () => {
+  it('has one effect when the server times out after the commit', async () => {
     const before = (await service.eventsOfAccount(account)).length;
     eventStore.faults.inject({ fault: 'timeout-after-commit', kinds: ['append'] });
     const answer = await create('Late');
@@ -150,7 +150,7 @@ describe('a request whose append has an unknown outcome', () => {
     expect(answer.body.data.createdAt).toBe(events.at(-1)?.metadata.occurredAt);
   });
 
-  it('an update is made once, and is shown, when its account could not be marked', async () => {
+  it("has one effect, visible to reads, when the account's position could not be written", async () => {
     const { data } = (await create('Unmarked')).body;
     const key = randomUUID();
     const update = () =>
@@ -177,15 +177,15 @@ describe('a request whose append has an unknown outcome', () => {
   });
 });
 
-describe('with EventStoreDB away', () => {
-  it('writes are 503 within 3 s, reads go on, and it is ready again within 5 s of the return', async () => {
+describe('while EventStoreDB is unavailable', () => {
+  it('writes are 503 within 3 s and reads continue; the service is ready within 5 s of the return', async () => {
     const { data } = (await create('Steady')).body;
     expect((await account.api.get(`/advertisers/${data.id}`)).status).toBe(200);
     const { port, log: events } = eventStore;
     await eventStore.close();
-    const awayMs = performance.now();
+    const unavailableSinceMs = performance.now();
     let writes = 0;
-    while (performance.now() - awayMs < 6_000) {
+    while (performance.now() - unavailableSinceMs < 6_000) {
       const [write, tookMs] = await timed(create(`Lost ${writes}`));
       expect([write.status, tookMs < ANSWER_MS_MAX]).toEqual([503, true]);
       expect((await account.api.get<AdvertiserResource>(`/advertisers/${data.id}`)).body.data).toEqual(data);
@@ -203,7 +203,7 @@ describe('with EventStoreDB away', () => {
       written.body.data,
     );
     console.info(
-      `EventStoreDB away for 6 s: ${writes} writes refused; ready ${Math.round(readyMs)} ms after its return`,
+      `EventStoreDB unavailable for 6 s: ${writes} writes refused; ready ${Math.round(readyMs)} ms after its return`,
     );
     expect(readyMs).toBeLessThan(READY_MS_MAX);
   });

@@ -47,9 +47,8 @@ const advertiser = async (): Promise<AdvertiserResource> =>
 
 describe('an advertiser that has changed three times', () => {
   let path: string;
-  /** As every answer showed it; the first is before the first event. */
+  /** The answers to the creation and to each change. */
   const states: AdvertiserResource[] = [];
-  const revisions: AdvertiserResource[] = [];
   beforeAll(async () => {
     const first = await advertiser();
     path = `/advertisers/${first.id}`;
@@ -59,10 +58,9 @@ describe('an advertiser that has changed three times', () => {
       const headers = { 'X-Request-Id': `change-${states.length}` };
       states.push((await api().put<AdvertiserResource>(path, body, headers)).body.data);
     }
-    revisions.push(...states);
   });
 
-  it('has a history: what changed, by whom, in which request', async () => {
+  it('has a history: what changed, by which actor, in which request', async () => {
     const { events } = (await api().get<HistoryPage>(`${path}/history`)).body.data;
     expect(events.map(({ revision, type }) => [revision, type])).toEqual([
       [1, 'AdvertiserCreated'],
@@ -97,12 +95,12 @@ describe('an advertiser that has changed three times', () => {
     expect(refusalOf(await api().get(`${path}/history?afterRevision=-1`))).toEqual(invalid('afterRevision'));
   });
 
-  it('can be seen as it was, by revision and by time', async () => {
-    for (const [n, state] of revisions.entries()) {
+  it('is returned as it was, by revision and by time', async () => {
+    for (const [n, state] of states.entries()) {
       expect((await api().get(`${path}?asOf=${n + 1}`)).body.data).toEqual(state);
       expect((await api().get(`${path}?asOf=${state.updatedAt}`)).body.data).toEqual(state);
     }
-    expect((await api().get(`${path}?asOf=2999-01-01T00:00:00Z`)).body.data).toEqual(revisions.at(-1));
+    expect((await api().get(`${path}?asOf=2999-01-01T00:00:00Z`)).body.data).toEqual(states.at(-1));
     const missing = [404, 'NOT_FOUND', 'asOf'];
     for (const point of ['0', '5', '2020-01-01T00:00:00Z']) {
       expect(refusalOf(await api().get(`${path}?asOf=${point}`))).toEqual(missing);
@@ -115,7 +113,7 @@ describe('an advertiser that has changed three times', () => {
     expect([never.status, never.text]).toEqual([404, (await api().get('/advertisers/2147483647')).text]);
   });
 
-  it('differs between two points', async () => {
+  it('differs between two points in time', async () => {
     const difference = async (query: string) =>
       (await api().get<Difference>(`${path}/diff?${query}`)).body.data;
     expect(await difference('from=2&to=3')).toMatchObject({
@@ -132,7 +130,7 @@ describe('an advertiser that has changed three times', () => {
     expect(refusalOf(await api().get(`${path}/diff?from=1&to=9`))).toEqual([404, 'NOT_FOUND', 'to']);
   });
 
-  it('each of its members is explained', async () => {
+  it('explains each of its members', async () => {
     const { revision, members } = (await api().get<Explanation>(`${path}/explain`)).body.data;
     expect(revision).toBe(4);
     const setBy = Object.fromEntries(members.map((one) => [one.path, one.setBy.revision]));
@@ -155,8 +153,8 @@ describe('an advertiser that has changed three times', () => {
   });
 });
 
-describe('a list as it was', () => {
-  it('contains the former resources in their former state, even if they changed since', async () => {
+describe('a list with asOf', () => {
+  it('contains former resources in their former state, also if they changed since', async () => {
     const own = await service.openAccount('Lists');
     const list = async (path: string, query: string) =>
       (await own.api.get<{ name: string }[]>(`${path}?${query}`)).body.data.map(({ name }) => name);
@@ -200,7 +198,7 @@ describe('a list as it was', () => {
   });
 });
 
-it('a read that cannot tell how it was refuses to be asked; of what else it does not know, it takes no notice', async () => {
+it('a read without history refuses asOf, and ignores unknown parameters', async () => {
   const document = (await (await fetch(`${service.baseUrl}/openapi.json`)).json()) as {
     readonly paths: Readonly<
       Record<string, { get?: { parameters?: { name: string }[]; security?: { bearer: string[] }[] } }>
@@ -217,7 +215,7 @@ it('a read that cannot tell how it was refuses to be asked; of what else it does
   const without = reads.filter(({ names }) => !names.some(({ name }) => name === 'asOf'));
   expect(without.length).toBeGreaterThan(20);
   for (const { path } of without) {
-    // Ids that each of them takes.
+    // Replaces every id by one that all these routes accept.
     const asked = path.slice('/api/v2/buyer'.length).replaceAll(/\{\w+\}/g, '1');
     const answer = await api().get(`${asked}?asOf=2026-01-01T00:00:00Z`);
     expect([path, ...refusalOf(answer)]).toEqual([path, ...invalid('asOf')]);
@@ -225,8 +223,8 @@ it('a read that cannot tell how it was refuses to be asked; of what else it does
   }
 });
 
-/** One thing of each kind, by its path; each with at least two events where it can have them. */
-const everything = async (): Promise<Readonly<Record<string, string>>> => {
+/** Paths of one resource of each kind. Each has at least two events where its kind allows it. */
+const createAllKinds = async (): Promise<Readonly<Record<string, string>>> => {
   const made = async (path: string, body: object) =>
     (await api().post<{ id: string }>(path, body)).body.data.id;
   const { id } = await advertiser();
@@ -295,7 +293,7 @@ const everything = async (): Promise<Readonly<Record<string, string>>> => {
 describe('every resource type', () => {
   let paths: Readonly<Record<string, string>>;
   beforeAll(async () => {
-    paths = await everything();
+    paths = await createAllKinds();
   });
   const pathOf = (kind: string): string => paths[kind] ?? '';
 
@@ -315,7 +313,7 @@ describe('every resource type', () => {
     'key',
     'user',
     'added user',
-  ])('%s: changes of its history add up to its explanation, and nothing in them is secret', async (kind) => {
+  ])('%s: the changes in its history add up to its explanation and contain no secret', async (kind) => {
     const history = await api().get<HistoryPage>(`${pathOf(kind)}/history`);
     const { events } = history.body.data;
     expect(events.length).toBeGreaterThan(0);
@@ -332,7 +330,7 @@ describe('every resource type', () => {
   });
 
   it.each(['advertiser', 'campaign', 'campaign creative', 'creative detail', 'session', 'asset', 'agent'])(
-    '%s: as of now is as it is',
+    '%s: asOf now equals the read without asOf',
     async (kind) => {
       const now = await api().get(pathOf(kind));
       expect(now.status).toBe(200);
@@ -341,7 +339,7 @@ describe('every resource type', () => {
     },
   );
 
-  it('a creative is shown with its campaign as that was then', async () => {
+  it('a creative is shown with its campaign as it was at that time', async () => {
     const { events } = (await api().get<HistoryPage>(`${pathOf('creative')}/history`)).body.data;
     await api().put(pathOf('campaign'), { name: 'Autumn' });
     const detail = async (asOf: string) =>
@@ -358,7 +356,7 @@ describe('every resource type', () => {
     });
   });
 
-  it('a user has its own history, for admins of its account', async () => {
+  it('a user has a history, visible to admins of its account', async () => {
     const { events } = (await api().get<HistoryPage>(`${pathOf('added user')}/history`)).body.data;
     expect(events).toMatchObject([
       {
@@ -381,7 +379,7 @@ describe('every resource type', () => {
     expect((await api().get('/users/nobody/history')).status).toBe(404);
   });
 
-  it('what is gone can be seen as it was', async () => {
+  it('a deleted resource is returned as it was', async () => {
     expect((await api().delete(pathOf('agent'))).status).toBe(204);
     expect((await api().get(pathOf('agent'))).status).toBe(404);
     expect((await api().get(`${pathOf('agent')}?asOf=1`)).status).toBe(200);
@@ -436,7 +434,7 @@ describe('the audit log', () => {
     });
     const events = [1, 2].map((n) => ({ eventId: `e${n}`, eventTime: new Date().toISOString() }));
     await own.api.post('/event-sources/web/events', { events });
-    // Refused by its scope, by a rule, by a revision. A read that finds nothing is not logged.
+    // Refused for its scope, by a rule, by a revision. A read with 404 is not logged.
     await fetch(`${service.baseUrl}/api/v2/buyer/advertisers/${advertiserId}`, {
       method: 'DELETE',
       headers: { Authorization: `Bearer ${key.key}` },
@@ -552,7 +550,7 @@ describe('the audit log', () => {
     ]);
   });
 
-  it('shows refused uploads by their token, and no others', async () => {
+  it('shows uploads that were refused with a valid token, and no others', async () => {
     const body = { name: 'Hero', mimeType: 'image/png', bytes: 60 };
     const { assetId, uploadId, uploadUrl } = (await reserve(own.api, advertiserId, body)).body.data;
     const png = Buffer.concat([pngOf(3, 3), Buffer.alloc(60)]).subarray(0, 60);
@@ -585,12 +583,12 @@ describe('the audit log', () => {
     expect((await logs(`resourceId=${assetId}&outcome=denied`)).total).toBe(0);
   });
 
-  it('conversions are one entry a call, called by their source, without what is in them', async () => {
+  it('has one entry for each call that logs conversions, under its source, without their content', async () => {
     const { logs: found } = await logs('resourceTypes=CONVERSIONS');
     expect(found).toMatchObject([{ resourceId: 'web', action: 'ConversionsLogged', changes: [] }]);
   });
 
-  it('a creative is found under each of its campaigns while it is there', async () => {
+  it('finds a creative under each of its campaigns, from attaching to detaching', async () => {
     const other = (await own.api.post<{ id: string }>('/campaigns', { advertiserId, name: 'Autumn' })).body
       .data.id;
     const library = `/advertisers/${advertiserId}/creatives`;
@@ -610,7 +608,7 @@ describe('the audit log', () => {
       'CreativeAttached',
     ]);
     expect(await under(other)).toEqual(['CreativeDetached', 'CreativeAttached']);
-    // A refusal is about the creative, and found by its campaign, too.
+    // A refusal belongs to the creative, and is found by its campaign, too.
     await own.api.put(`/campaigns/${campaignId}/creatives/${creative}`, { name: '' });
     while ((await logs(`resourceId=${creative}&outcome=failed`)).total < 1) await pause(50);
     expect((await logs(`campaignId=${campaignId}&resourceId=${creative}&outcome=failed`)).logs).toMatchObject(
@@ -618,7 +616,7 @@ describe('the audit log', () => {
     );
   });
 
-  it('of a user says who it is', async () => {
+  it('names the user of an event', async () => {
     const userId = await createUser(service.installation, own.customerId, { name: 'Mo', role: 'member' });
     expect((await logs('resourceTypes=USER')).logs).toMatchObject([
       { action: 'UserAdded', resourceId: userId, resourceName: 'Mo', actorOrigin: 'OPERATOR' },
@@ -626,7 +624,7 @@ describe('the audit log', () => {
     expect(await actions(`resourceId=${userId}`)).toEqual(['UserAdded']);
   });
 
-  it('finds by indexes, in the order of the answer, for every filter', async () => {
+  it('uses indexes in the order of the answer for every filter', async () => {
     const planned = await service.openAccount('Planned');
     await fillAuditLog(planned.customerId);
     const requests = createTenantDatabase(service.installation.requestPool);
@@ -648,7 +646,7 @@ describe('the audit log', () => {
       const lookedUp = plan.match(/using audit_\w+ on \w+ i(?:_\d+)?\b/g)?.length ?? 0;
       const whole = plan.match(/using audit_(entries|attempts)_pkey on \w+ i(?:_\d+)?\b/g)?.length ?? 0;
       expect(ranges).toBe(lookedUp - whole);
-      // None of them is sorted before it is cut off.
+      // No plan sorts rows before the limit.
       expect(plan).not.toMatch(/Limit[^\n]*\n\s*->\s*(Incremental )?Sort[^\n]*\n[^\n]*\n\s*->\s*Index/);
       return [...plan.matchAll(/using (audit_\w+) on \w+ i(?:_\d+)?\b/g)].map(([, index]) => index).join(' ');
     };
@@ -670,7 +668,7 @@ describe('the audit log', () => {
     expect(await indexOf({ outcome: 'denied' })).toBe('audit_attempts_by_outcome');
   });
 
-  it('says how far it has looked', async () => {
+  it('reports when its search was cut off, and from which time on it searched', async () => {
     const flooded = await service.openAccount('Flooded');
     for (let from = 1; from <= SCANNED_MAX + 1; from += 1_000) {
       await service.pool.query(
@@ -705,7 +703,7 @@ describe('the audit log', () => {
     expect((await ask('skip=10000')).logs).toEqual([]);
   });
 
-  it('knows what each write is about', async () => {
+  it('names the resource of each write operation', async () => {
     const subjectOf = subjectsOfRoutes(
       auditedKinds({ baseUrl: () => '', progress: undefined, database: undefined } as never),
     );
@@ -723,7 +721,7 @@ describe('the audit log', () => {
       idParameter: 'cid',
       campaignParameter: 'id',
     });
-    // By what its token names.
+    // By the resource that its token names.
     expect(of('/assets/uploads/{uploadId}')).toEqual({
       resourceType: 'ASSET',
       idParameter: 'assetId',
@@ -756,7 +754,7 @@ describe('the audit log', () => {
     }
   });
 
-  it('says what a refused creation was to make, and whose', async () => {
+  it('names the resource type and owner of a refused creation', async () => {
     const library = `/advertisers/${advertiserId}/creatives/create`;
     for (const [path, id] of [
       ['/advertisers', 'no-advertiser'],
@@ -811,7 +809,7 @@ describe('the audit log', () => {
     expect((await own.api.get('/audit-logs?resourceId=common&advertiserId=1000000001')).status).toBe(200);
   });
 
-  it('has the use of a key that was revoked, has expired, or whose account is disabled; of no other one', async () => {
+  it('contains uses of revoked and expired keys and of disabled accounts, and of no other keys', async () => {
     const keys = await Promise.all(
       ['Revoked', 'Expired'].map(
         async (name) => (await own.api.post<typeof key>('/api-keys', { name })).body.data,
@@ -845,13 +843,13 @@ describe('the audit log', () => {
         parameters: { status: 401, code: 'UNAUTHORIZED' },
       });
     }
-    // However often it is used, a minute's worth is kept.
+    // A key's uses are limited to a minute's allowance.
     for (let n = 0; n < 130; n += 10) await Promise.all(Array.from({ length: 10 }, () => use(revoked?.key)));
     await pause(1_200);
     const ofOne = (await logs('outcome=denied&take=500')).logs.filter(
       ({ actor }) => actor === `api-key:${revoked?.id}`,
     );
-    // Two minutes' where one ended meanwhile.
+    // Twice the allowance if a minute ended meanwhile.
     expect(ofOne.length).toBeGreaterThanOrEqual(60);
     expect(ofOne.length).toBeLessThanOrEqual(120);
     const closed = await service.openAccount('Closed');
@@ -867,26 +865,27 @@ describe('the audit log', () => {
     expect((await ofClosed()).logs).toMatchObject([{ action: 'listAdvertisers', outcome: 'denied' }]);
   });
 
-  it('is for admins', async () => {
+  it('is visible to admins only', async () => {
     const reader = await own.api.get('/audit-logs', { Authorization: `Bearer ${key.key}` });
     expect(reader.status).toBe(403);
   });
 });
 
-describe('what a request has led to', () => {
+describe('the effects of a request', () => {
   interface CausedEvents {
     readonly causes: readonly CauseNode[];
     readonly refused: readonly AuditLog[];
     readonly nextAfter?: string;
   }
 
-  it('what the service did because of it, and what led to what', async () => {
+  it('are the events and jobs that it caused, as a tree', async () => {
     const { id } = (await api().post<{ id: number }>('/advertisers', { name: 'Acme' })).body.data;
     const campaign = (await api().post<{ id: string }>('/campaigns', { advertiserId: id, name: 'Spring' }))
       .body.data.id;
     const tag = { formatKind: 'display_tag', copy: { tag: '<b></b>' } };
     await api().post(`/campaigns/${campaign}/creatives/create`, tag);
-    // Launched while the list still holds the creative for its own sake, it would be submitted for that.
+    // If the creative were still listed because of its creation, the launch would not be the cause of its
+    // submission.
     const isListed = async (): Promise<boolean> =>
       (
         await service.pool.query(
@@ -925,7 +924,7 @@ describe('what a request has led to', () => {
         ],
       },
     ]);
-    // Page by page, what followed from something on an earlier page names that.
+    // On a later page, an effect names its cause on an earlier page.
     const first = (await api().get<CausedEvents>('/requests/the-launch?take=1')).body.data;
     expect(first.causes).toMatchObject([{ id: causes[0]?.id, followedBy: [] }]);
     const second = (await api().get<CausedEvents>(`/requests/the-launch?take=1&after=${first.nextAfter}`))
@@ -933,15 +932,15 @@ describe('what a request has led to', () => {
     expect(second).toMatchObject({ causes: [{ kind: 'job', causedBy: causes[0]?.id }] });
     expect(second.nextAfter).toBeUndefined();
     expect((await api().get('/requests/never')).status).toBe(404);
-    // What was never given out leads nowhere, and does not look like an end.
+    // An unknown cursor is an error and does not look like the last page.
     for (const after of ['0', 'zzz', `${first.nextAfter}0`, '-']) {
       const astray = await api().get(`/requests/the-launch?after=${after}`);
       expect([after, ...refusalOf(astray)]).toEqual([after, ...invalid('after')]);
     }
-    // A worker's attempt that a busy machine ended is made again after a while.
+    // On a busy machine a failed attempt of the worker is repeated after a delay.
   }, 120_000);
 
-  it('work that several requests caused is listed under each of them', async () => {
+  it('are listed under each of several requests that caused the same work', async () => {
     const made = async (path: string, body: object): Promise<string> =>
       String((await api().post<{ id: number | string }>(path, body)).body.data.id);
     const advertiserId = Number(await made('/advertisers', { name: 'Acme' }));
@@ -966,7 +965,7 @@ describe('what a request has led to', () => {
     });
     const client = await service.pool.connect();
     try {
-      // No worker takes anything from the list.
+      // The lock keeps workers from taking work.
       await client.query('begin');
       await client.query('lock table work_list in exclusive mode');
       for (const [campaign, requestId] of [
@@ -1023,7 +1022,7 @@ describe('what a request has led to', () => {
     expect(jobs.size).toBe(1);
   }, 120_000);
 
-  it('that was refused: nothing, and why', async () => {
+  it('of a refused request are none, with the reason of the refusal', async () => {
     const requestId = { 'X-Request-Id': 'a-refused-one' };
     await api().post('/advertisers', { name: '' }, requestId);
     const caused = () => api().get<CausedEvents>('/requests/a-refused-one');
@@ -1035,7 +1034,7 @@ describe('what a request has led to', () => {
   });
 });
 
-/** So much that what the planner has counted, whenever it counts, says the same. */
+/** Enough rows that the planner's statistics are the same whenever they are collected. */
 const fillAuditLog = async (customerId: number): Promise<void> => {
   for (let from = 1; from < 20_000; from += 250) {
     for (const filler of auditFillers) await service.pool.query(filler, [customerId, from]);

@@ -5,8 +5,8 @@ import { rawExchange } from '../support/raw-http.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
 /**
- * The API's edge with the real routes behind it: credentials, paths, bodies. Of HTTP
- * itself test/integration/http-*.e2e.test.ts says more, with toy routes.
+ * The HTTP layer with the real routes: credentials, paths, bodies. `test/integration/http-*.e2e.test.ts` covers
+ * HTTP itself with separate test routes.
  */
 
 let service: RunningService;
@@ -32,13 +32,13 @@ describe('credentials', () => {
     `Bearer realm="buyer-exchange", resource_metadata="${service.baseUrl}/.well-known/oauth-protected-resource"`;
   const other = (text: string): string => (text.endsWith('A') ? 'B' : 'A');
 
-  it.each([undefined, 'Basic dXNlcjpwYXNz', 'Token x'])('none: %s', async (authorization) => {
+  it.each([undefined, 'Basic dXNlcjpwYXNz', 'Token x'])('are missing: %s', async (authorization) => {
     const answer = await fetchAs(authorization);
     expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([401, challenge()]);
     expect(await answer.json()).toMatchObject({ data: null, error: { code: 'UNAUTHORIZED' } });
   });
 
-  it('unknown, malformed, with another secret, revoked: all look the same', async () => {
+  it('answers unknown, malformed, revoked ones and ones with another secret in the same way', async () => {
     const [prefix = '', keyId = '', ...rest] = account.apiKey.split('_');
     const secret = rest.join('_');
     const revoked = await service.openAccount();
@@ -64,11 +64,11 @@ describe('credentials', () => {
     expect(bodies.size).toBe(1);
   });
 
-  it.each(['bearer', 'BEARER', 'Bearer  '])('the scheme has no case: %s', async (scheme) => {
+  it.each(['bearer', 'BEARER', 'Bearer  '])('accepts any case of the scheme: %s', async (scheme) => {
     expect((await fetchAs(`${scheme} ${account.apiKey}`)).status).toBe(200);
   });
 
-  it('a key is refused on its next request after it was revoked', async () => {
+  it('refuses a revoked key from its next request on', async () => {
     const { api, customerId } = await service.openAccount();
     const first = await api.post<AdvertiserResource>('/advertisers', { name: 'Acme' });
     const read = () => api.get(`/advertisers/${first.body.data.id}`);
@@ -79,7 +79,7 @@ describe('credentials', () => {
     }
   });
 
-  it('while keys cannot be looked up every request gets 503', async () => {
+  it('answers every request with 503 while keys cannot be looked up', async () => {
     await service.pool.query('alter table api_keys rename to api_keys_away');
     try {
       const wellFormed = `bx_${'a'.repeat(16)}_${'b'.repeat(43)}`;
@@ -94,7 +94,7 @@ describe('credentials', () => {
     expect((await fetchAs(`Bearer ${account.apiKey}`)).status).toBe(200);
   });
 
-  it('are asked for before anything is said about the request', async () => {
+  it('are checked before the request', async () => {
     const anyone = apiOf(service.baseUrl);
     for (const answer of [
       await anyone.get('/advertisers/abc?take=0'),
@@ -113,7 +113,7 @@ describe('paths', () => {
     [`${path}/1`, 'POST', 'PUT, DELETE, GET, HEAD, OPTIONS'],
     [`${path}/1/restore`, 'GET', 'POST, OPTIONS'],
     ['/health', 'DELETE', 'GET, HEAD, OPTIONS'],
-  ])('%s does not allow %s', async (url, method, allow) => {
+  ])('%s refuses %s with 405', async (url, method, allow) => {
     const answer = await fetch(service.baseUrl + url, { method });
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, allow]);
     expect(await answer.json()).toMatchObject({
@@ -132,19 +132,19 @@ describe('paths', () => {
     '/api/v2/buyer/advertisers/1/restore/1',
     '/api/v2/buyer/advertisers%2F1',
     '//',
-  ])('%s does not exist', async (url) => {
+  ])('%s is 404', async (url) => {
     const answer = await fetch(service.baseUrl + url);
     expect(answer.status).toBe(404);
     expect(await answer.json()).toMatchObject({ data: null, error: { code: 'NOT_FOUND' } });
   });
 
-  it('percent-encoding of what needs none makes no difference', async () => {
+  it('percent-encoded characters are equal to plain ones', async () => {
     const { body } = await account.api.post<AdvertiserResource>('/advertisers', { name: 'Acme' });
     const encoded = String(body.data.id).replaceAll(/\d/g, '%3$&');
     expect((await account.api.get(`/advertisers/${encoded}`)).body.data).toEqual(body.data);
   });
 
-  it('HEAD is GET without the body', async () => {
+  it('HEAD returns GET without the body', async () => {
     const get = await account.api.get('/advertisers');
     const { first } = await rawExchange(
       service.port,
@@ -158,7 +158,7 @@ describe('paths', () => {
     ]);
   });
 
-  it('answers say nothing of the software, and are not tagged', async () => {
+  it('answers have no software name and no ETag', async () => {
     for (const answer of [await account.api.get('/advertisers'), await account.api.get('/nothing')]) {
       for (const name of ['etag', 'x-powered-by', 'server']) expect(answer.headers.get(name)).toBeNull();
       expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
@@ -170,7 +170,7 @@ describe('bodies', () => {
   const create = (body: string, headers = {}) => account.api.post('/advertisers', body, headers);
   const labels = (json: string): string => `{"name":"Acme","labels":${json}}`;
 
-  it('none, although a content type is given, on every method', async () => {
+  it('may be empty with a content type, on every method', async () => {
     const { body } = await account.api.post<AdvertiserResource>('/advertisers', { name: 'Acme' });
     const one = `/advertisers/${body.data.id}`;
     expect((await account.api.get(one)).status).toBe(200);
@@ -184,7 +184,7 @@ describe('bodies', () => {
     ['text/plain', '{"name":"Acme"}'],
     ['application/json; charset=utf-16', '{"name":"Acme"}'],
     ['application/x-www-form-urlencoded', 'name=Acme'],
-  ])('of type %s are 415', async (type, body) => {
+  ])('with the type %s are 415', async (type, body) => {
     expect(refusalOf(await create(body, { 'Content-Type': type }))).toEqual([
       415,
       'UNSUPPORTED_MEDIA_TYPE',
@@ -213,13 +213,13 @@ describe('bodies', () => {
     ['__proto__', labels('{"__proto__":["x"]}'), 'labels.__proto__'],
     ['a number beyond all', '{"name":"Acme","unknown":1e309}', 'unknown'],
     ['1,001 labels', labels(`{${Array.from({ length: 1_001 }, (_, n) => `"l${n}":[]`).join()}}`), 'labels'],
-  ])('that could not be stored are refused: %s', async (_what, body, field) => {
+  ])('that cannot be stored are refused: %s', async (_what, body, field) => {
     const before = await service.store.head();
     expect(refusalOf(await create(body))).toEqual(invalid(field));
     expect(await service.store.head()).toBe(before);
   });
 
-  it('with members named prototype or constructor keep them, in free-form members of any resource', async () => {
+  it('may have members named prototype or constructor, which free-form members keep', async () => {
     const names = ['prototype', 'constructor', 'hasOwnProperty', 'toString', 'valueOf', 'toJSON', 'then'];
     const free = (value: unknown): object => Object.fromEntries(names.map((name) => [name, value]));
     const { api } = await service.openAccount();
@@ -251,13 +251,13 @@ describe('bodies', () => {
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
   });
 
-  it('with thousands of unknown members are taken', async () => {
+  it('may have thousands of unknown members', async () => {
     const many = Object.fromEntries(Array.from({ length: 20_000 }, (_, n) => [`m${n}`, n]));
     const answer = await account.api.post('/advertisers', { name: 'Acme', unknown: many, ...many });
     expect(answer.status).toBe(201);
   });
 
-  it.each([33, 6_000, 170_000])('nested %i levels are refused at once, in any member', async (depth) => {
+  it.each([33, 6_000, 170_000])('nested %i levels are refused immediately, in any member', async (depth) => {
     for (const member of ['labels', 'controls', 'unknown']) {
       for (const [open, close] of [
         ['[', ']'],
@@ -272,7 +272,7 @@ describe('bodies', () => {
     }
   });
 
-  it('of text as strange as it gets come back as they went in', async () => {
+  it('return any valid text unchanged', async () => {
     const strange =
       '\u0001\u007f\u0085\u2028\ufffe\u202e\u200b\ufeff e\u0301 \u{10ffff} "\\/\b\f\n\r\t \'; drop table advertisers; -- ${x} {{y}} <svg/onload=1>';
     const sent = { name: strange, description: strange, labels: { [strange]: [strange] } };

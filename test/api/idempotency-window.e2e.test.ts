@@ -6,11 +6,11 @@ import { createIdempotencyStore } from '../../shared/idempotency/idempotency-sto
 import { apiOf, refusalOf, untilDefinite, type ApiAnswer } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
-/** How long a key is honored: 24 hours from completion. Time is moved in the table. */
+/** A key is valid for 24 hours from completion. The tests move times in the table. */
 
 let service: RunningService;
 let account: TestAccount;
-/** A new one for every test. */
+/** A new key for every test. */
 let key: string;
 beforeAll(async () => {
   service = await startRunningService();
@@ -26,7 +26,7 @@ const create = (): Promise<ApiAnswer<AdvertiserResource>> =>
   account.api.post('/advertisers', body, { 'Idempotency-Key': key });
 const isReplay = ({ headers }: ApiAnswer<unknown>): boolean => headers.get('idempotent-replayed') === 'true';
 
-/** The key as a request left it that claimed it at some time and died, having reserved an advertiser id. */
+/** Inserts the claim of an earlier request that reserved an advertiser id and died. */
 const claimedBefore = async (
   ago: string,
   leaseAgo: string,
@@ -56,20 +56,20 @@ const isKept = async (): Promise<boolean> =>
   (await service.pool.query('select from idempotency_keys where key = $1', [key])).rowCount === 1;
 
 describe('a completed request', () => {
-  it('is replayed until 24 hours are over; then the key is free for a new one', async () => {
+  it('is replayed for 24 hours; then its key is free', async () => {
     await claimedBefore('24 hours 10 seconds', '24 hours');
     const first = await create();
     await completedBefore('23 hours 59 minutes 50 seconds');
     const within = await create();
     expect([within.text, isReplay(within)]).toEqual([first.text, true]);
     await completedBefore('24 hours');
-    const behind = await create();
-    expect([behind.status, isReplay(behind)]).toEqual([201, false]);
-    expect(behind.body.data.id).not.toBe(first.body.data.id);
+    const afterwards = await create();
+    expect([afterwards.status, isReplay(afterwards)]).toEqual([201, false]);
+    expect(afterwards.body.data.id).not.toBe(first.body.data.id);
     expect(isReplay(await create())).toBe(true);
   });
 
-  it('of another kind no longer stands in the way after 24 hours', async () => {
+  it('with another body blocks its key for 24 hours only', async () => {
     await claimedBefore('25 hours', '25 hours', { name: 'Another' });
     await completedBefore('23 hours 59 minutes 50 seconds');
     expect(refusalOf(await create())).toEqual([409, 'IDEMPOTENCY_CONFLICT', 'Idempotency-Key']);
@@ -78,8 +78,8 @@ describe('a completed request', () => {
   });
 });
 
-describe('a request that is running', () => {
-  it('lets the same one wait, and refuses another', async () => {
+describe('a running request', () => {
+  it('answers a repeat with 409 and Retry-After, and refuses another body', async () => {
     await claimedBefore('1 second', '-1 minute');
     const answer = await create();
     expect(refusalOf(answer)).toEqual([409, 'IDEMPOTENCY_IN_FLIGHT', 'Idempotency-Key']);
@@ -88,24 +88,24 @@ describe('a request that is running', () => {
     expect(refusalOf(other)).toEqual([409, 'IDEMPOTENCY_CONFLICT', 'Idempotency-Key']);
   });
 
-  it('that died is taken over, with what it had reserved', async () => {
+  it('is taken over after its process died, with its reserved id', async () => {
     const reservedId = await claimedBefore('10 seconds', '5 seconds');
     const answer = await create();
     expect([answer.status, isReplay(answer), answer.body.data.id]).toEqual([201, false, reservedId]);
     expect(isReplay(await create())).toBe(true);
   });
 
-  it('that died is not taken over by another request', async () => {
+  it('is not taken over by a request with another body', async () => {
     await claimedBefore('10 seconds', '5 seconds', { name: 'Another' });
     expect(refusalOf(await create())).toEqual([409, 'IDEMPOTENCY_CONFLICT', 'Idempotency-Key']);
   });
 
-  it('that died just before midnight and comes again after it is one request', async () => {
-    // Two days at any time of day.
+  it('is one request when it died just before midnight and is repeated after it', async () => {
+    // Two calendar days, at any time of day.
     const reservedId = await claimedBefore('23 hours 59 minutes', '23 hours');
     const first = await create();
     expect(first.body.data.id).toBe(reservedId);
-    // Its answer was lost too.
+    // The answer of the second try is lost, too.
     await service.pool.query(
       `update idempotency_keys set completed_at = null, status = null, body = null,
          lease_until = now() - interval '1 second' where key = $1`,
@@ -142,7 +142,7 @@ describe('the purge', () => {
 });
 
 describe('an answer of over 256 Ki characters', () => {
-  it('is not kept: the next request with the key runs the same command again, at once', async () => {
+  it('is not stored: the next request with the key repeats the command immediately', async () => {
     const store = createIdempotencyStore(service.pool);
     const request = { scope: 'long', key, fingerprint: Buffer.alloc(32), reserved: { id: 1 } };
     const first = await store.claim(request);
@@ -155,7 +155,7 @@ describe('an answer of over 256 Ki characters', () => {
 });
 
 describe('a claim that was taken over', () => {
-  it('is not freed, nor its lease ended, by who had it first', async () => {
+  it('is not released, and its lease not ended, by its former holder', async () => {
     const store = createIdempotencyStore(service.pool);
     const request = { scope: 'zombie', key, fingerprint: Buffer.alloc(32), reserved: {} };
     const first = await store.claim(request);
@@ -169,13 +169,13 @@ describe('a claim that was taken over', () => {
   });
 });
 
-describe('ids that are handed out a second time, by a database restored to before the first', () => {
+describe('ids that a restored database returns again', () => {
   const forgetIds = (): Promise<unknown> => service.pool.query(`select setval('advertiser_ids', 1, false)`);
 
-  it('are skipped: the retry creates the advertiser under a new one', async () => {
+  it('are skipped: the retry creates the advertiser under a new id', async () => {
     const before = await account.api.get<AdvertiserResource[]>('/advertisers?status=ALL&take=200');
     await forgetIds();
-    // Ids that were fetched ahead are gone with the process that fetched them.
+    // A new process has none of the prefetched ids.
     const other = await startRunningService(service.stores);
     const api = apiOf(other.baseUrl, { Authorization: `Bearer ${account.apiKey}` });
     const send = () => api.post<AdvertiserResource>('/advertisers', body, { 'Idempotency-Key': key });

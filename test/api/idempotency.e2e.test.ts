@@ -10,11 +10,11 @@ import { startRunningService, type RunningService, type TestAccount } from '../s
 
 let service: RunningService;
 let account: TestAccount;
-/** A new one for every test. */
+/** A new key for every test. */
 let key: string;
 beforeAll(async () => {
   service = await startRunningService();
-  // What a process does for the first time takes longest: no test is about that.
+  // The first call of each kind is the slowest. No test measures it.
   const { api } = await service.openAccount();
   expect(
     (await untilDefinite(() => api.post('/advertisers', { name: 'First' }, withKey(randomUUID())))).status,
@@ -44,7 +44,7 @@ const comparable = ({ status, text, headers }: ApiAnswer<unknown>) => ({
 });
 const reused = [409, 'IDEMPOTENCY_CONFLICT', 'Idempotency-Key'];
 
-/** The second is a replay of the first, byte for byte. */
+/** Asserts that the second answer is a replay of the first, byte for byte. */
 const expectReplay = (first: ApiAnswer<unknown>, second: ApiAnswer<unknown>): void => {
   expect([isReplay(first), isReplay(second)]).toEqual([false, true]);
   expect(comparable(second)).toEqual(comparable(first));
@@ -52,7 +52,7 @@ const expectReplay = (first: ApiAnswer<unknown>, second: ApiAnswer<unknown>): vo
 };
 
 describe('a repeated request', () => {
-  it('to create: the same 201, one advertiser', async () => {
+  it('to create returns the same 201 and creates one advertiser', async () => {
     const first = await create({
       name: 'Acme 😀',
       frequencyCaps: [{ max_impressions: 1, window: { interval: 1 } }],
@@ -68,7 +68,7 @@ describe('a repeated request', () => {
     expect((await account.api.get('/advertisers')).body.data).toEqual([first.body.data]);
   });
 
-  it('to update: the same 200, one event', async () => {
+  it('to update returns the same 200 with one event', async () => {
     const { id } = await advertiser();
     const update = () => account.api.put(`/advertisers/${id}`, { name: 'New' }, withKey());
     const first = await update();
@@ -77,7 +77,7 @@ describe('a repeated request', () => {
     expect(await eventTypes()).toEqual(['AdvertiserCreated', 'AdvertiserUpdated']);
   });
 
-  it('to archive: the same 204, which undoes nothing that came after', async () => {
+  it('to archive returns the same 204 and does not undo later changes', async () => {
     const { id } = await advertiser();
     const archive = () => account.api.delete(`/advertisers/${id}`, withKey());
     const first = await archive();
@@ -87,7 +87,7 @@ describe('a repeated request', () => {
     expect((await account.api.get<AdvertiserResource>(`/advertisers/${id}`)).body.data.status).toBe('ACTIVE');
   });
 
-  it('to restore: the same 200, although there is nothing to restore any more', async () => {
+  it('to restore returns the same 200, although the advertiser is already active', async () => {
     const { id } = await advertiser();
     await account.api.delete(`/advertisers/${id}`);
     const restore = () => account.api.post(`/advertisers/${id}/restore`, undefined, withKey());
@@ -96,25 +96,25 @@ describe('a repeated request', () => {
     expectReplay(first, await restore());
   });
 
-  it('gets the first answer, even if the advertiser has changed since', async () => {
+  it('returns the first answer, even if the advertiser has changed since', async () => {
     const first = await create();
     await account.api.put(`/advertisers/${first.body.data.id}`, { name: 'Changed since' });
     await account.api.delete(`/advertisers/${first.body.data.id}`);
     expectReplay(first, await create());
   });
 
-  it('that changed nothing is replayed too', async () => {
+  it('without an effect is replayed, too', async () => {
     const { id } = await advertiser();
     const update = () => account.api.put(`/advertisers/${id}`, {}, withKey());
     expectReplay(await update(), await update());
   });
 
-  it('without a key is another request', async () => {
+  it('without a key is a new request', async () => {
     const ids = [await create(undefined, {}), await create(undefined, {})].map(({ body }) => body.data.id);
     expect(new Set(ids).size).toBe(2);
   });
 
-  it('with the same members in another order, or other white space, is the same', async () => {
+  it('with the same members in another order or formatting is the same', async () => {
     const first = await create('{"name":"Acme","labels":{"b":[],"a":["1"]},"sandbox":false}');
     expectReplay(
       first,
@@ -122,8 +122,8 @@ describe('a repeated request', () => {
     );
   });
 
-  it('is replayed when its answer is as long as one can be', async () => {
-    // What takes six characters of JSON each.
+  it('is replayed when its answer has the maximum length', async () => {
+    // Each needs six characters of JSON.
     const values = Array.from({ length: 25 }, (_, n) => '\u0001'.repeat(198) + n);
     const exclusions = Array.from({ length: 42 }, (_, n) => '\u0001'.repeat(495) + n);
     const longest = {
@@ -138,13 +138,13 @@ describe('a repeated request', () => {
     expectReplay(first, await create(longest));
   });
 
-  it('of an advertiser that has been changed hundreds of times since is answered as the first time', async () => {
+  it('of an advertiser that was changed hundreds of times since returns the first answer', async () => {
     const { id } = await advertiser();
     const rename = (name: string, headers = {}) => account.api.put(`/advertisers/${id}`, { name }, headers);
     for (let n = 0; n < 150; n++) await rename(`Before ${n}`);
     const first = await rename('Mine', withKey());
     for (let n = 0; n < 300; n++) await rename(`After ${n}`);
-    // Its answer is lost, and its lease over: the retry runs the command once more.
+    // Its answer is lost and its lease has ended: the retry runs the command again.
     await service.pool.query(
       `update idempotency_keys set completed_at = null, status = null, body = null, lease_until = now()
        where completed_at is not null`,
@@ -163,8 +163,8 @@ describe('a repeated request', () => {
   });
 });
 
-describe('a repeat whose first answer is not known any more', () => {
-  /** Writes of every resource type with its own streams. @returns how to send one */
+describe('a repeat whose first answer is lost', () => {
+  /** Writes of every resource type with its own streams. @returns a function that sends the write */
   const writes: Readonly<Record<string, () => Promise<() => Promise<ApiAnswer<unknown>>>>> = {
     'an update': async () => {
       const { id } = await advertiser();
@@ -210,13 +210,13 @@ describe('a repeat whose first answer is not known any more', () => {
       account.api.post('/creative-engines/1/connections', { apiKey: 'sbx_one-two-three' }, withKey()),
   };
 
-  /** Without the name that a creative claims before it is created: a repeat that is not known as one claims it again. */
+  /** Without name claims: a repeat that is not recognised claims the name of a creative again. */
   const eventIds = async (): Promise<readonly string[]> =>
     (await service.eventsOfAccount(account))
       .filter(({ type }) => type !== 'CreativeNameClaimed')
       .map(({ id }) => id);
 
-  it.each(Object.keys(writes))('of %s, which was never completed, says that it is one', async (what) => {
+  it.each(Object.keys(writes))('of %s that was never completed is recognised', async (what) => {
     const send = (await writes[what]?.()) ?? (() => create());
     const first = await untilDefinite(send);
     expect([first.text, first.status < 300]).toEqual([first.text, true]);
@@ -231,7 +231,7 @@ describe('a repeat whose first answer is not known any more', () => {
     expectReplay(first, await untilDefinite(send));
   });
 
-  it.each(Object.keys(writes))('of %s, whose claim is lost, says that it is one', async (what) => {
+  it.each(Object.keys(writes))('of %s whose claim is lost is recognised', async (what) => {
     const send = (await writes[what]?.()) ?? (() => create());
     const first = await untilDefinite(send);
     expect([first.text, first.status < 300]).toEqual([first.text, true]);
@@ -241,7 +241,7 @@ describe('a repeat whose first answer is not known any more', () => {
     expect(await eventIds()).toEqual(before);
   });
 
-  it('says nothing when the first ended before it did anything', async () => {
+  it('is a first try if the first one ended before it had an effect', async () => {
     const { id } = await advertiser();
     const fingerprint = fingerprintOf({
       method: 'put',
@@ -262,7 +262,7 @@ describe('a repeat whose first answer is not known any more', () => {
 });
 
 describe('a key', () => {
-  it.each(['a'.repeat(16), 'a'.repeat(255), 'A-Z_a.z:0-9------'])('may be %.20s', async (good) => {
+  it.each(['a'.repeat(16), 'a'.repeat(255), 'A-Z_a.z:0-9------'])('is valid: %.20s', async (good) => {
     const first = await create(undefined, withKey(good));
     expect(first.status).toBe(201);
     expectReplay(first, await create(undefined, withKey(good)));
@@ -273,12 +273,12 @@ describe('a key', () => {
     'a'.repeat(256),
     '',
     ...' !"#$%&\'()*+,/;<=>?@[\\]^`{|}~é'.split('').map((character) => `aaaaaaaa${character}aaaaaaaa`),
-  ])('may not be %.20j', async (bad) => {
+  ])('is refused: %.20j', async (bad) => {
     expect(refusalOf(await create(undefined, withKey(bad)))).toEqual(invalid('Idempotency-Key'));
     expect(await eventTypes()).toEqual([]);
   });
 
-  it('may not be given twice', async () => {
+  it('is refused when it is sent twice', async () => {
     const { first } = await rawExchange(
       service.port,
       `DELETE /api/v2/buyer/advertisers/1 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${account.apiKey}\r\n` +
@@ -290,7 +290,7 @@ describe('a key', () => {
     ]);
   });
 
-  it('of another account is another key', async () => {
+  it('is independent of other accounts', async () => {
     const first = await create();
     account = await service.openAccount();
     const second = await create();
@@ -298,14 +298,14 @@ describe('a key', () => {
     expect(second.body.data.id).not.toBe(first.body.data.id);
   });
 
-  it('is of upper and lower case', async () => {
+  it('is case-sensitive', async () => {
     const first = await create(undefined, withKey('case-sensitive-key'));
     const second = await create(undefined, withKey('CASE-sensitive-key'));
     expect(second.body.data.id).not.toBe(first.body.data.id);
   });
 });
 
-describe('a key that stands for another request', () => {
+describe('a key of another request', () => {
   it.each([
     ['another value', { name: 'Other', channels: ['ctv'] }],
     ['another order in a list', { name: 'Acme', channels: ['display', 'ctv'] }],
@@ -339,7 +339,7 @@ describe('a key that stands for another request', () => {
   });
 });
 
-describe('a refused request leaves its key free', () => {
+describe('a key stays free after a refusal with', () => {
   it('400', async () => {
     expect((await create({ name: '' })).status).toBe(400);
     expect((await create('{')).status).toBe(400);
@@ -352,7 +352,7 @@ describe('a refused request leaves its key free', () => {
     expect(isReplay(await create())).toBe(false);
   });
 
-  it('404, and another request may use it', async () => {
+  it('404, also for another request', async () => {
     expect((await account.api.delete('/advertisers/2147483647', withKey())).status).toBe(404);
     expect((await create()).status).toBe(201);
   });
@@ -368,8 +368,8 @@ describe('a refused request leaves its key free', () => {
   });
 });
 
-describe('50 of the same at the same time', () => {
-  it.each(['create', 'update', 'archive'])('have one effect: %s', async (kind) => {
+describe('50 concurrent repeats', () => {
+  it.each(['create', 'update', 'archive'])('of %s have one effect', async (kind) => {
     const { id } = await advertiser();
     const send = {
       create: () => create(),
@@ -392,7 +392,7 @@ describe('50 of the same at the same time', () => {
 });
 
 describe('a revoked API key', () => {
-  it('gets 401, no replay', async () => {
+  it('is 401 instead of a replay', async () => {
     expect((await create()).status).toBe(201);
     await service.pool.query('update api_keys set revoked_at = now() where customer_id = $1', [
       account.customerId,

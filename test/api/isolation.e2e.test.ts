@@ -15,12 +15,12 @@ import { stripTenants } from '../support/strip-tenants.ts';
 import { reserve, storedFiles, upload } from '../support/uploads.ts';
 
 /**
- * Calls every route of `/openapi.json` with ids of another account: each answer equals that for an id that never
- * existed. A route without a row here fails. The second run removes the account from every query, so that the
- * database alone separates the accounts (docs/design/isolation.md).
+ * Calls every route of `/openapi.json` with ids of another account: each answer must equal that for an id that
+ * never existed. A route without a row here fails. The second run removes the account from every query, so that
+ * the database alone separates the accounts (docs/design/isolation.md).
  */
 
-/** Ids of an account's resources, by the kind that a route refers to. */
+/** Ids of an account's resources, by kind. */
 interface Belongings {
   readonly advertiser: string;
   readonly archived: string;
@@ -39,7 +39,7 @@ interface Belongings {
   readonly variant: string;
   /** Ids of the advertiser and of the resource. */
   readonly asset: string;
-  /** Ids of the engine, the connection and an account of it. */
+  /** Ids of the engine, the connection and one of its accounts. */
   readonly connection: string;
   /** Ids of the advertiser and of the resource. */
   readonly audience: string;
@@ -47,11 +47,11 @@ interface Belongings {
   readonly record: string;
   /** A request that has changed a resource. */
   readonly request: string;
-  /** A member of the account with events. */
+  /** A user of the account with events. */
   readonly user: string;
-  /** To go on with in the list of its sessions. */
+  /** A cursor of the list of its sessions. */
   readonly cursor: string;
-  /** Reserved, and nothing has been sent there. */
+  /** Reserved; no bytes were sent. */
   readonly upload: string;
   readonly uploadToken: string;
   /** The public address of the asset. */
@@ -60,16 +60,16 @@ interface Belongings {
 type Kind = keyof Belongings;
 
 interface Row {
-  /** What stands in its path where that refers to nothing that accounts have. */
+  /** The path parameter of a route that refers to no resource of an account. */
   readonly at?: string;
-  /** What its path refers to, or where that has no parameter its body: each kind is tried in turn. */
+  /** What the path refers to, or the body if the path has no parameter. Each kind is tried. */
   readonly refersTo?: readonly Kind[];
-  /** Without which it would be refused. */
+  /** The query that the route requires. */
   readonly query?: string;
   readonly body?: (belongings: Belongings, stranger: TestAccount) => object;
 }
 
-/** Each kind has a history, differences and explanations. */
+/** History, difference and explanation of each kind. */
 function historyRows(kinds: Readonly<Record<string, readonly Kind[]>>): Readonly<Record<string, Row>> {
   return Object.fromEntries(
     Object.entries(kinds).flatMap(([name, refersTo]) => [
@@ -230,10 +230,10 @@ const rows: Readonly<Record<string, Row>> = {
   }),
 };
 
-/** Behind everything that happens in a test. */
+/** After every event of a test. */
 const LATER = '2999-01-01T00:00:00Z';
 
-/** Routes that ask for no API key, and what they show or take of an account. */
+/** Routes without an API key, and what they expose or change of an account. */
 const publicRows: Readonly<Record<string, 'upload' | 'bytes' | 'nothing'>> = {
   uploadAsset: 'upload',
   uploadAssetByPost: 'upload',
@@ -252,7 +252,7 @@ const publicRows: Readonly<Record<string, 'upload' | 'bytes' | 'nothing'>> = {
   getOpenApi: 'nothing',
 };
 
-/** Parameters of queries that name something that accounts have: each kind is tried in turn. */
+/** Query parameters that refer to resources of an account. Each kind is tried. */
 const references: Readonly<Record<string, readonly Kind[]>> = {
   advertiserId: ['advertiser', 'archived'],
   campaignId: ['campaign'],
@@ -266,10 +266,10 @@ const references: Readonly<Record<string, readonly Kind[]>> = {
   // Ids of uploads: not listed, tested separately.
   token: [],
 };
-/** Things of accounts that a body names, in a request that is about something else. */
+/** Bodies that refer to a resource of an account, in requests about another resource. */
 const namedInBodies: readonly {
   readonly operationId: string;
-  /** What its path refers to. */
+  /** What the path refers to. */
   readonly about: Kind;
   readonly names: Kind;
   readonly body: (id: string) => object;
@@ -315,12 +315,12 @@ const namedInBodies: readonly {
   },
 ];
 
-/** Those that name nothing of the kind. */
+/** Query parameters that refer to no resource. */
 const plainParameters = new Set([
   'accountsOffset',
   'actions',
   'actorOrigin',
-  // Events of what the path names.
+  // Events of the resource in the path.
   'after',
   'afterRevision',
   'asOf',
@@ -354,7 +354,7 @@ const plainParameters = new Set([
   'type',
 ]);
 
-/** A thing's own id, where it is known by those of the things around it, too. */
+/** The resource's id without the ids of its parents. */
 const ownId = (kind: Kind, path: string): string =>
   (kind === 'connection' ? path.split('/')[1] : path.split('/').at(-1)) ?? path;
 
@@ -390,9 +390,9 @@ interface Operation {
   readonly operationId: string;
   readonly method: string;
   readonly path: string;
-  /** Undefined where no API key is asked for. */
+  /** Undefined for a route without an API key. */
   readonly scope: string | undefined;
-  /** Names of its query's parameters. */
+  /** Names of its query parameters. */
   readonly asked: readonly string[];
 }
 
@@ -434,7 +434,7 @@ describe.each([
   ['with every predicate of an account removed', stripping],
 ] as const)('two accounts, %s', (_how, strip) => {
   let service: RunningService;
-  /** For which an API key is asked. */
+  /** Routes that need an API key. */
   let operations: readonly Operation[];
   let publicOperations: readonly Operation[];
   let a: TestAccount;
@@ -453,7 +453,7 @@ describe.each([
   }, 120_000);
   afterAll(() => service.stop());
 
-  /** @param prefix of the ids that the account itself gives */
+  /** @param prefix of the ids that the client chooses */
   const belongingsOf = async (account: TestAccount, prefix = 'b'): Promise<Belongings> => {
     const { api } = account;
     const ids: string[] = [];
@@ -530,7 +530,7 @@ describe.each([
     };
   };
 
-  /** Who has done something. @returns the user's id */
+  /** Creates a user with events. @returns the user's id */
   const memberOf = async ({ customerId }: TestAccount): Promise<string> => {
     const userId = await createUser(service.installation, customerId, { name: 'Member', role: 'member' });
     const { key } = await createKey(service.installation, customerId, { name: 'Member', userId });
@@ -572,7 +572,7 @@ describe.each([
   };
   const as = (apiKey: string) => ({ Authorization: `Bearer ${apiKey}` });
 
-  /** All that belongs to an account: its events, and what it sees. */
+  /** All data of an account: its events and its reads. */
   const everythingOf = async (account: TestAccount): Promise<string> =>
     JSON.stringify([
       await service.eventsOfAccount(account),
@@ -588,25 +588,25 @@ describe.each([
       (await account.api.get('/api-keys')).text.replaceAll(/"lastUsedAt":"[^"]+",/g, ''),
     ]);
 
-  it('every route has a row', () => {
+  it('have a row for every route', () => {
     const names = (some: readonly Operation[]) => some.map(({ operationId }) => operationId).sort();
     expect(names(operations)).toEqual(Object.keys(rows).sort());
     expect(names(publicOperations)).toEqual(Object.keys(publicRows).sort());
   });
 
-  it('of every parameter of a query it is said whether it names something of an account', () => {
+  it('have every query parameter classified as a reference or as plain', () => {
     const asked = new Set([...operations, ...publicOperations].flatMap((operation) => operation.asked));
     const known = new Set([...Object.keys(references), ...plainParameters]);
     expect([...asked].sort()).toEqual([...known].sort());
   });
 
-  it("another account's things look like things that never were, and nothing is written", async () => {
+  it("get the same answer for another account's resource as for an unknown id, and write nothing", async () => {
     const before = [await service.store.head(), await everythingOf(b)];
     let probes = 0;
     for (const operation of operations) {
       const { refersTo = [], body } = rows[operation.operationId] ?? {};
       for (const kind of refersTo) {
-        // Lists are asked for a time only.
+        // Lists accept a time only.
         const points = /^(list|query)/.test(operation.operationId) ? [LATER] : ['1', LATER];
         const asOf = operation.asked.includes('asOf')
           ? points.map((point) => [{}, `?asOf=${point}`] as const)
@@ -628,10 +628,10 @@ describe.each([
       }
     }
     expect([await service.store.head(), await everythingOf(b)]).toEqual(before);
-    console.log(`${_how}: ${probes} references to another account's things`);
+    console.log(`${_how}: ${probes} references to another account's resources`);
   }, 120_000);
 
-  it("lists contain and count only the account's resources", async () => {
+  it('list and count only their own resources', async () => {
     const advertisers = await a.api.get<AdvertiserResource[]>(
       `/advertisers?status=ALL&customerId=${b.customerId}`,
     );
@@ -659,7 +659,7 @@ describe.each([
     expect(await current.json()).toMatchObject({ data: { id: a.customerId, company: 'A' } });
   });
 
-  it("another account's things are nothing that lists can be filtered by, or gone on with", async () => {
+  it("cannot filter or page lists by another account's resources", async () => {
     const mine = await service.openAccount('E');
     const own = await belongingsOf(mine, 'e');
     const before = [await service.store.head(), await everythingOf(b)];
@@ -667,7 +667,7 @@ describe.each([
     for (const operation of operations) {
       const { refersTo: [kind] = [], at = '', body, query } = rows[operation.operationId] ?? {};
       const path = kind === undefined ? at : own[kind];
-      // Sellers' keys alone get so far: they see what was submitted to them, of all accounts.
+      // Only sellers' keys may call these routes. They see the submissions of all accounts to them.
       if (operation.scope === 'exchange:review') continue;
       for (const name of operation.asked) {
         for (const named of references[name] ?? []) {
@@ -679,7 +679,7 @@ describe.each([
           const what = [operation.operationId, name, named];
           const [foreign, absent] = [await ask(theirs), await ask(never)];
           expect([...what, foreign]).toEqual([...what, absent]);
-          // One's own makes a difference: what is asked for is looked at.
+          // The account's own id changes the answer, so the parameter is evaluated.
           if (name !== 'resourceId' && named !== 'archived') {
             const ofOwn = await ask(own);
             expect([...what, ofOwn.status, ofOwn.text === absent.text]).toEqual([...what, 200, false]);
@@ -689,10 +689,10 @@ describe.each([
       }
     }
     expect([await service.store.head(), await everythingOf(b)]).toEqual(before);
-    console.log(`${_how}: ${probes} filters by another account's things`);
+    console.log(`${_how}: ${probes} filters by another account's resources`);
   }, 120_000);
 
-  it("another account's things are nothing that one's own can refer to", async () => {
+  it("cannot refer to another account's resources in a body", async () => {
     const mine = await service.openAccount('F');
     const own = await belongingsOf(mine, 'f');
     const before = [await service.store.head(), await everythingOf(b)];
@@ -707,7 +707,7 @@ describe.each([
     expect([await service.store.head(), await everythingOf(b)]).toEqual(before);
   });
 
-  it("an upload refuses the token of another account's upload, in both directions", async () => {
+  it("cannot use the token of another account's upload, in both directions", async () => {
     const mine = await service.openAccount('G');
     const own = await belongingsOf(mine, 'g');
     const [grant, signature] = [theirs.uploadToken.split('.')[0], own.uploadToken.split('.')[1]];
@@ -718,8 +718,8 @@ describe.each([
     for (const { method, path } of uploads) {
       const sendTo = async (uploadId: string, token: string | undefined, isInAddress = true) => {
         const query = token === undefined || !isInAddress ? '' : `?token=${token}`;
-        const beside = { 'Content-Type': 'application/octet-stream', ...as(mine.apiKey) };
-        const headers = token === undefined || isInAddress ? beside : { ...beside, 'X-Upload-Token': token };
+        const plain = { 'Content-Type': 'application/octet-stream', ...as(mine.apiKey) };
+        const headers = token === undefined || isInAddress ? plain : { ...plain, 'X-Upload-Token': token };
         const address = service.baseUrl + path.replace('{uploadId}', uploadId) + query;
         const answer = await fetch(address, { method, headers, body: 'theirs' });
         return [answer.status, await answer.text()] as const;
@@ -735,7 +735,7 @@ describe.each([
         expect(await sendTo(own.upload, theirs.uploadToken, isInAddress)).toEqual(absent);
       }
       expect([await service.store.head(), await everythingOf(b), await files()]).toEqual(before);
-      // Each takes its own: not because they would take nothing at all.
+      // Each upload accepts its own token, so the refusals above are not general.
       const wanted = await reserve(mine.api, own.advertiser, { name: 'G', mimeType: 'text/plain' });
       const { uploadId, uploadUrl } = wanted.body.data;
       const token = new URL(uploadUrl).searchParams.get('token') ?? '';
@@ -745,7 +745,7 @@ describe.each([
     }
   });
 
-  it('public routes give every account the same answer, without other account data', async () => {
+  it('get the same answer from public routes, without account data', async () => {
     const credentials = [{}, as(a.apiKey), as(b.apiKey), { 'X-Customer-Id': String(b.customerId) }];
     const read = async (path: string, headers: Record<string, string>) => {
       const answer = await fetch(service.baseUrl + path, { headers });
@@ -772,7 +772,7 @@ describe.each([
     }
   });
 
-  it('a new resource belongs to its creator, regardless of the body', async () => {
+  it('own the resources that they create, regardless of the body', async () => {
     const before = await everythingOf(b);
     const mine = await service.openAccount('C');
     const own = await belongingsOf(mine);
@@ -787,7 +787,7 @@ describe.each([
     expect(await everythingOf(b)).toBe(before);
   });
 
-  it("another account's agents and resources are none that anything can be syndicated to or from", async () => {
+  it("cannot syndicate another account's resources, nor to another account's agents", async () => {
     const [mine] = (await a.api.get<AdvertiserResource[]>('/advertisers')).body.data;
     const own = await registerAgent(a.api);
     await a.api.post(`/advertisers/${mine?.id}/event-sources/sync`, {
@@ -809,7 +809,7 @@ describe.each([
     expect([await service.eventsOfAccount(a), await everythingOf(b)]).toEqual(before);
   });
 
-  it("another account's creatives do not fit a campaign, nor its campaigns a creative", async () => {
+  it("cannot attach another account's creatives, nor use another account's campaigns", async () => {
     const own = await belongingsOf(a);
     const other = (
       await a.api.post<{ id: string }>('/campaigns', { advertiserId: Number(own.advertiser), name: 'A' })
@@ -842,7 +842,7 @@ describe.each([
     expect([await service.eventsOfAccount(a), await everythingOf(b)]).toEqual(before);
   });
 
-  it("a seller's key sees the submissions to that seller and nothing else", async () => {
+  it("are visible to a seller's key only by their submissions to that seller", async () => {
     const web = await createSellerAccount(service.installation, 'Web', 1);
     const tv = await createSellerAccount(service.installation, 'TV', 2);
     const owner = await service.openAccount('D');
@@ -879,7 +879,7 @@ describe.each([
           data: { submissions: readonly { creativeId: string }[] };
         }
       ).data.submissions.map(({ creativeId }) => creativeId);
-    // Submissions of all accounts to this seller; other sellers' submissions do not even seem to exist.
+    // Submissions of all accounts to this seller. Submissions to other sellers do not seem to exist.
     expect(await listed(web.apiKey, '1')).toContain(id);
     expect(await listed(tv.apiKey, '2')).toEqual([]);
     expect((await list(tv.apiKey, '1')).status).toBe(404);
@@ -898,7 +898,7 @@ describe.each([
       await decide(web.apiKey, 'nonsense/1'),
     ];
     for (const answer of others) expect(answer).toEqual(absent);
-    // Nor do buyers see what others have submitted.
+    // Nor do buyers see the submissions of others.
     expect((await decide(a.apiKey, `${id}/1`)).text).toBe(
       (await decide(a.apiKey, never.creativeSeller)).text,
     );
@@ -906,7 +906,7 @@ describe.each([
     expect((await decide(web.apiKey, `${id}/1`)).status).toBe(200);
   });
 
-  it("another account's Idempotency-Key is a key like any other", async () => {
+  it('can use the same Idempotency-Key independently', async () => {
     const headers = { 'Idempotency-Key': 'the-same-key-in-two-accounts' };
     const first = await b.api.post<AdvertiserResource>('/advertisers', { name: 'B3' }, headers);
     const second = await a.api.post<AdvertiserResource>('/advertisers', { name: 'A2' }, headers);
@@ -971,11 +971,11 @@ describe.each([
     expect(bodies.size).toBe(1);
     expect([await service.store.head(), await everythingOf(b)]).toEqual(before);
     const kinds = Object.keys(credentials).length + 1;
-    console.log(`${_how}: ${operations.length} routes, ${kinds} credentials that may not, none accepted`);
+    console.log(`${_how}: ${operations.length} routes, ${kinds} insufficient credentials, none accepted`);
   }, 120_000);
 
   if (strip === undefined) return;
-  it('the predicates were gone, and without the policies everything would have leaked', async () => {
+  it('the predicates were removed, and without the policies every read would have leaked', async () => {
     expect([...strip.untouched]).toEqual(['api-key-insert', 'api-key-announce']);
     expect([...strip.stripped].sort()).toEqual(
       expect.arrayContaining(['api-key-revoke', 'current-account', 'get-advertisers', 'list-api-keys']),

@@ -22,7 +22,7 @@ afterAll(() => service.stop());
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Numbers from 0 on, below the bound: the same ones for the same seed (the generator "mulberry32"). */
+/** Random numbers from 0, below the bound, reproducible by seed (the generator "mulberry32"). */
 const randomFrom = (seed: number) => {
   let state = seed;
   return (below: number): number => {
@@ -33,8 +33,8 @@ const randomFrom = (seed: number) => {
   };
 };
 
-/** What there is to be changed, by the ids that the API shows. */
-interface Things {
+/** Ids of the created resources, as the API shows them. */
+interface CreatedIds {
   readonly advertisers: number[];
   readonly campaigns: { readonly id: string; readonly advertiserId: number }[];
   readonly creatives: { readonly id: string; readonly advertiserId: number; readonly campaignId?: string }[];
@@ -48,8 +48,8 @@ interface Things {
 const CONNECTIONS = '/creative-engines/1/connections';
 const NAMES = ['Oak', 'oakwood', 'Elm', 'Birch', 'Beech'];
 
-/** Makes changes of every kind that has a list, one after the other; what they say no to, is said no to. */
-const changer = (api: Api, random: (below: number) => number, things: Things) => {
+/** Returns functions that change each kind of listed resource. A change may be refused. */
+const changer = (api: Api, random: (below: number) => number, ids: CreatedIds) => {
   const one = <Item>(items: readonly Item[]): Item | undefined => items[random(items.length || 1)];
   const name = (): string => `${one(NAMES)} ${random(100)}`;
   const made = async <Data>(path: string, body: object): Promise<Data> => {
@@ -63,48 +63,48 @@ const changer = (api: Api, random: (below: number) => number, things: Things) =>
   const changes: Readonly<Record<string, (advertiserId: number) => Promise<unknown>>> = {
     createAdvertiser: async () => {
       const sandbox = random(2) === 0;
-      things.advertisers.push((await made<{ id: number }>('/advertisers', { name: name(), sandbox })).id);
+      ids.advertisers.push((await made<{ id: number }>('/advertisers', { name: name(), sandbox })).id);
     },
     renameAdvertiser: (id) => api.put(`/advertisers/${id}`, { name: name() }),
     archiveAdvertiser: async (id) => (random(3) === 0 ? api.delete(`/advertisers/${id}`) : undefined),
     restoreAdvertiser: (id) => api.post(`/advertisers/${id}/restore`),
     createCampaign: async (advertiserId) => {
       const { status, body } = await api.post<{ id: string }>('/campaigns', { advertiserId, name: name() });
-      if (status === 201) things.campaigns.push({ id: body.data.id, advertiserId });
+      if (status === 201) ids.campaigns.push({ id: body.data.id, advertiserId });
     },
-    renameCampaign: async () => api.put(`/campaigns/${one(things.campaigns)?.id}`, { name: name() }),
+    renameCampaign: async () => api.put(`/campaigns/${one(ids.campaigns)?.id}`, { name: name() }),
     archiveCampaign: async () =>
-      random(3) === 0 ? api.delete(`/campaigns/${one(things.campaigns)?.id}`) : undefined,
+      random(3) === 0 ? api.delete(`/campaigns/${one(ids.campaigns)?.id}`) : undefined,
     createCreative: async (advertiserId) => {
       const { status, body } = await api.post<{ id: string }>(`${library(advertiserId)}/create`, tag());
-      if (status === 201) things.creatives.push({ id: body.data.id, advertiserId });
+      if (status === 201) ids.creatives.push({ id: body.data.id, advertiserId });
     },
     createInCampaign: async () => {
-      const campaign = one(things.campaigns);
+      const campaign = one(ids.campaigns);
       const path = `/campaigns/${campaign?.id}/creatives/create`;
       const { status, body } = await api.post<{ id: string }>(path, tag());
       if (status !== 201 || campaign === undefined) return;
       const { id: campaignId, advertiserId } = campaign;
-      things.creatives.push({ id: body.data.id, advertiserId, campaignId });
+      ids.creatives.push({ id: body.data.id, advertiserId, campaignId });
     },
     renameCreative: async () => {
-      const creative = one(things.creatives.filter(({ campaignId }) => campaignId !== undefined));
+      const creative = one(ids.creatives.filter(({ campaignId }) => campaignId !== undefined));
       const path = `/campaigns/${creative?.campaignId}/creatives/${creative?.id}`;
       return api.put(path, { name: name() });
     },
     attachCreative: async () => {
-      const creative = one(things.creatives);
-      const campaign = one(things.campaigns.filter(({ advertiserId: id }) => id === creative?.advertiserId));
+      const creative = one(ids.creatives);
+      const campaign = one(ids.campaigns.filter(({ advertiserId: id }) => id === creative?.advertiserId));
       const path = `${library(creative?.advertiserId ?? 0)}/${creative?.id}/campaigns`;
       return api.post(path, { campaignId: campaign?.id });
     },
     detachCreative: async () => {
-      const creative = one(things.creatives.filter(({ campaignId }) => campaignId !== undefined));
+      const creative = one(ids.creatives.filter(({ campaignId }) => campaignId !== undefined));
       const path = `${library(creative?.advertiserId ?? 0)}/${creative?.id}/campaigns/${creative?.campaignId}`;
       return api.delete(path);
     },
     archiveCreative: async () => {
-      const creative = one(things.creatives);
+      const creative = one(ids.creatives);
       return api.delete(`${library(creative?.advertiserId ?? 0)}/${creative?.id}`);
     },
     addAsset: async (advertiserId) => {
@@ -113,10 +113,10 @@ const changer = (api: Api, random: (below: number) => number, things: Things) =>
       if (status !== 201) return;
       // Some receive no bytes: they are not in the library.
       if (random(4) > 0) expect((await send(body.data.uploadUrl, Buffer.from(name()))).status).toBe(200);
-      things.assets.push({ id: body.data.assetId, advertiserId });
+      ids.assets.push({ id: body.data.assetId, advertiserId });
     },
     removeAsset: async () => {
-      const asset = one(things.assets);
+      const asset = one(ids.assets);
       return api.delete(`/advertisers/${asset?.advertiserId}/assets/${asset?.id}`);
     },
     syncSources: async (advertiserId) => {
@@ -126,7 +126,7 @@ const changer = (api: Api, random: (below: number) => number, things: Things) =>
         event_sources: keys.map((key) => ({ event_source_id: key, name: name() })),
         delete_missing: random(2) === 0,
       });
-      if (status === 200) things.sources.push(...keys.map((key) => ({ key, advertiserId })));
+      if (status === 200) ids.sources.push(...keys.map((key) => ({ key, advertiserId })));
     },
     syncCatalogs: async (advertiserId) =>
       api.post(`/advertisers/${advertiserId}/catalogs/sync`, {
@@ -153,26 +153,26 @@ const changer = (api: Api, random: (below: number) => number, things: Things) =>
     issueKey: async () => {
       const scopes = ['exchange:read', 'exchange:write'].slice(0, 1 + random(2));
       const expires = random(2) === 0 ? {} : { expiresAt: '2999-01-01T00:00:00.000Z' };
-      things.keys.push((await made<{ id: string }>('/api-keys', { name: name(), scopes, ...expires })).id);
+      ids.keys.push((await made<{ id: string }>('/api-keys', { name: name(), scopes, ...expires })).id);
     },
-    revokeKey: async () => api.delete(`/api-keys/${one(things.keys)}`),
+    revokeKey: async () => api.delete(`/api-keys/${one(ids.keys)}`),
     connect: async () => {
       const { body } = await api.post<{ id: string; accounts: { id: string }[] }>(CONNECTIONS, {
         apiKey: `sbx_a-key-that-is-long-${random(1_000)}`,
       });
       const { id, accounts } = body.data;
-      things.connections.push({ id, accountIds: accounts.map((account) => account.id) });
+      ids.connections.push({ id, accountIds: accounts.map((account) => account.id) });
     },
     selectAccount: async () => {
-      const { id, accountIds = [] } = things.connections.at(-1) ?? {};
+      const { id, accountIds = [] } = ids.connections.at(-1) ?? {};
       return api.post(`${CONNECTIONS}/${id}/accounts/${one(accountIds)}/select`);
     },
     mapAccount: async (advertiserId) => {
-      const { id, accountIds = [] } = things.connections.at(-1) ?? {};
+      const { id, accountIds = [] } = ids.connections.at(-1) ?? {};
       return api.post(`${CONNECTIONS}/${id}/accounts/${one(accountIds)}/advertiser`, { advertiserId });
     },
     disconnect: async () =>
-      random(3) === 0 ? api.delete(`${CONNECTIONS}/${things.connections.at(-1)?.id}`) : undefined,
+      random(3) === 0 ? api.delete(`${CONNECTIONS}/${ids.connections.at(-1)?.id}`) : undefined,
     addAgent: async () => {
       const url = `https://agent-${random(1_000_000)}.example.com/mcp`;
       const agent = await made<{ id: string }>('/adcp-agents', {
@@ -181,30 +181,30 @@ const changer = (api: Api, random: (below: number) => number, things: Things) =>
         protocol: 'MCP',
         accountId: 'a',
       });
-      things.agents.push(agent.id);
+      ids.agents.push(agent.id);
     },
-    removeAgent: async () => (random(3) === 0 ? api.delete(`/adcp-agents/${one(things.agents)}`) : undefined),
-    // Switched off only: what an agent says comes when it likes.
+    removeAgent: async () => (random(3) === 0 ? api.delete(`/adcp-agents/${one(ids.agents)}`) : undefined),
+    // Disabled only: an agent's answers would arrive at random times.
     syndicate: async () => {
-      const source = one(things.sources);
+      const source = one(ids.sources);
       return api.post(`/advertisers/${source?.advertiserId}/syndicate`, {
         resourceType: 'EVENT_SOURCE',
         resourceId: source?.key,
-        adcpAgentIds: [one(things.agents)],
+        adcpAgentIds: [one(ids.agents)],
         enabled: false,
       });
     },
     startSession: async () =>
-      api.post(`/campaigns/${one(things.campaigns)?.id}/creative-sessions`, { title: name() }),
+      api.post(`/campaigns/${one(ids.campaigns)?.id}/creative-sessions`, { title: name() }),
     evaluateSession: async () => {
-      const path = `/campaigns/${one(things.campaigns)?.id}/creative-sessions`;
+      const path = `/campaigns/${one(ids.campaigns)?.id}/creative-sessions`;
       const sessions = (await api.get<{ sessions?: { id: string }[] }>(path)).body.data?.sessions ?? [];
       return api.post(`${path}/${one(sessions)?.id}/evaluate`, {});
     },
   };
   const kinds = Object.keys(changes);
   return async (kind = one(kinds) ?? ''): Promise<void> => {
-    await changes[kind]?.(one(things.advertisers) ?? 0);
+    await changes[kind]?.(one(ids.advertisers) ?? 0);
   };
 };
 
@@ -223,7 +223,7 @@ const FIRST = [
   ...Array.from({ length: 3 }, () => 'startSession'),
 ];
 
-/** Ends of the paths whose lists must have held something. */
+/** Endings of the paths whose lists must not stay empty. */
 const LISTED = [
   'advertisers',
   'campaigns',
@@ -239,8 +239,8 @@ const LISTED = [
   'connections',
 ];
 
-/** Lists and their pages, of what there is. */
-const listsOf = ({ advertisers, campaigns }: Things): readonly string[] => [
+/** Paths of all lists and their pages. */
+const listsOf = ({ advertisers, campaigns }: CreatedIds): readonly string[] => [
   '/advertisers',
   '/advertisers?status=ALL&take=2&skip=1',
   '/campaigns?take=3',
@@ -283,7 +283,7 @@ interface ListSnapshot {
 const look = async (api: Api, path: string, more = ''): Promise<ListSnapshot> => {
   const { status, body } = await untilDefinite(() => api.get(`${path}${more}`));
   const { data, meta }: Partial<ApiEnvelope<unknown>> = body;
-  // When a key was used is in no event: a list of the past leaves it out.
+  // The use of a key is no event, so a list of the past leaves it out.
   const isNow = path.startsWith('/api-keys') && more === '';
   return { path, status, data: isNow ? withoutUses(data) : data, pagination: meta?.pagination };
 };
@@ -294,7 +294,7 @@ const withoutUses = (keys: unknown): unknown =>
     return rest;
   });
 
-/** A page after the other, of lists that are paged by cursors. */
+/** Reads all pages of a list with cursors. */
 const walk = async (api: Api, path: string, more = ''): Promise<readonly unknown[]> => {
   const pages: unknown[] = [];
   let cursor: string | undefined = '';
@@ -314,7 +314,7 @@ it.each([1, 2, 3].slice(0, amount(2, 3)))(
   async (seed) => {
     const { api } = await service.openAccount(`History ${seed}`);
     const random = randomFrom(seed);
-    const things: Things = {
+    const ids: CreatedIds = {
       advertisers: [],
       campaigns: [],
       creatives: [],
@@ -324,7 +324,7 @@ it.each([1, 2, 3].slice(0, amount(2, 3)))(
       keys: [],
       connections: [],
     };
-    const change = changer(api, random, things);
+    const change = changer(api, random, ids);
     const began = new Date().toISOString();
     await pause(3);
     const moments: {
@@ -339,15 +339,15 @@ it.each([1, 2, 3].slice(0, amount(2, 3)))(
       const at = new Date().toISOString();
       await pause(3);
       const seen: ListSnapshot[] = [];
-      for (const path of listsOf(things)) seen.push(await look(api, path));
+      for (const path of listsOf(ids)) seen.push(await look(api, path));
       const walks = new Map<string, readonly unknown[]>();
-      for (const { id } of things.campaigns.slice(0, 2)) {
+      for (const { id } of ids.campaigns.slice(0, 2)) {
         const path = `/campaigns/${id}/creative-sessions`;
         walks.set(path, await walk(api, path));
       }
       moments.push({ at, seen, walks });
     }
-    // Nothing is compared with nothing: there was something in the lists of each kind.
+    // Each kind of list had items; otherwise the comparison would prove nothing.
     const whole = moments.flatMap(({ seen }) => seen);
     expect(whole.every(({ status }) => status === 200)).toBe(true);
     for (const kind of LISTED) {
@@ -369,9 +369,9 @@ it.each([1, 2, 3].slice(0, amount(2, 3)))(
       for (const [path, pages] of walks) expect(await walk(api, path, `&asOf=${at}`)).toEqual(pages);
     }
     // Before the first event: empty, or 404 without an owner.
-    for (const path of listsOf(things)) {
+    for (const path of listsOf(ids)) {
       const { status, data } = await look(api, path, `${path.includes('?') ? '&' : '?'}asOf=${began}`);
-      // The account has had its first key from the first moment on.
+      // The account had its first key from the first moment on.
       if (path.startsWith('/api-keys')) continue;
       const isOfOwner = /^\/(advertisers|campaigns)\/./.test(path);
       expect([path, status, data]).toEqual([path, isOfOwner ? 404 : 200, isOfOwner ? null : []]);
@@ -380,7 +380,7 @@ it.each([1, 2, 3].slice(0, amount(2, 3)))(
   600_000,
 );
 
-it('a list of the past has no filters: one is 400 with its name', async () => {
+it('a list with asOf refuses every filter with 400 and its name', async () => {
   const { api } = await service.openAccount('Filters');
   const { id } = (await api.post<{ id: number }>('/advertisers', { name: 'One' })).body.data;
   const asOf = new Date().toISOString();
@@ -406,7 +406,7 @@ it('a list of the past has no filters: one is 400 with its name', async () => {
   }
 });
 
-it('a list of the past looks through so much of a campaign, and says so where that is not enough', async () => {
+it('a list with asOf reads at most 20,000 entries of a campaign, and is 400 beyond', async () => {
   const own = await service.openAccount('Long');
   const made = async <Data>(path: string, body: object): Promise<Data> => {
     const key = { 'Idempotency-Key': randomUUID() };
@@ -432,7 +432,7 @@ it('a list of the past looks through so much of a campaign, and says so where th
     const refused = await asOf(own.api, path);
     expect([refusalOf(refused), refused.body.error?.details]).toEqual([invalid('asOf'), { limit: 20_000 }]);
   }
-  // Another account's lists of the same paths are not there, then as little as now.
+  // Another account gets 404, as without asOf.
   const other = await service.openAccount('Other');
   for (const path of [...lists, `/advertisers/${advertiserId}/creatives`]) {
     expect((await asOf(other.api, path)).status).toBe(404);
@@ -447,7 +447,7 @@ interface ListedKey {
   readonly expiresAt?: string;
 }
 
-it('API keys of a moment: those of the account, masked, that had not ended 90 days before it', async () => {
+it('API keys with asOf are those of the account, masked, that had not ended 90 days before', async () => {
   const own = await service.openAccount('Keys');
   const other = await service.openAccount('Keys of another');
   const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
@@ -479,7 +479,7 @@ it('API keys of a moment: those of the account, masked, that had not ended 90 da
   expect((await listed(days(91, expiresAt))).slice(0, 1)).toEqual(['Lasting ACTIVE']);
   expect(await listed(days(91, expiresAt))).toHaveLength(2);
   expect(await listed('2020-01-01T00:00:00Z')).toEqual([]);
-  // Another account's, and a user who is not an admin.
+  // Another account, and a user without admin rights.
   const theirs = await other.api.get<readonly ListedKey[]>(`/api-keys?asOf=${after}`);
   expect(theirs.body.data).toHaveLength(1);
   expect(theirs.text).not.toMatch(/Expiring|Lasting|Revoked/);
@@ -488,7 +488,7 @@ it('API keys of a moment: those of the account, masked, that had not ended 90 da
   expect(refused.status).toBe(403);
 });
 
-it('connections of a moment name their advertisers as they were called then, and belong to their account', async () => {
+it("connections with asOf have their advertisers' former names, and belong to their account", async () => {
   const own = await service.openAccount('Connected');
   const other = await service.openAccount('Not connected');
   const { id } = (await own.api.post<{ id: number }>('/advertisers', { name: 'Before' })).body.data;
@@ -517,7 +517,7 @@ it('connections of a moment name their advertisers as they were called then, and
   expect((await own.api.get(`/creative-engines/999/connections?asOf=${at}`)).status).toBe(404);
 });
 
-it('an audience shows an unknown size for an event without a recorded count', async () => {
+it('an audience with asOf has an unknown size for an event without a recorded count', async () => {
   const own = await service.openAccount('Audiences');
   const other = await service.openAccount('No audiences');
   const { id } = (await own.api.post<{ id: number }>('/advertisers', { name: 'One' })).body.data;
@@ -542,14 +542,14 @@ it('an audience shows an unknown size for an event without a recorded count', as
       }),
     );
   expect(await seen()).toEqual([[['READY', 1]], [['READY', 2]]]);
-  // As a projector of before has left it: it counts, and does not write down what it was.
+  // As an older projector left it, which recorded no counts.
   await service.pool.query('delete from audience_sizes where customer_id = $1', [own.customerId]);
-  // Behind its last event it is what it is now.
+  // After its last event, the size is the current one.
   expect(await seen()).toEqual([[['PROCESSING', 0]], [['READY', 2]]]);
   for (const at of moments) expect((await other.api.get(`${path}?asOf=${at}`)).status).toBe(404);
 });
 
-it('an audience of a moment has as many members as then for 400 days; before that the list says that it does not know', async () => {
+it('an audience with asOf has its former size for 400 days; beyond, its list is 400', async () => {
   const own = await service.openAccount('Sizes');
   const { customerId } = own;
   const advertiserId = 2_000_000_000;
@@ -598,7 +598,7 @@ it('an audience of a moment has as many members as then for 400 days; before tha
   ]);
   const refused = await list(400.1);
   expect([refusalOf(refused), refused.body.error?.details]).toEqual([invalid('asOf'), { keptDays: 400 }]);
-  // What no size is part of is answered as ever, and so is a time before the advertiser was there.
+  // Reads without sizes have no such limit, and before its creation the advertiser is 404.
   expect((await own.api.get(`/advertisers/${advertiserId}?asOf=${at(450)}`)).status).toBe(200);
   expect((await list(501)).status).toBe(404);
 });

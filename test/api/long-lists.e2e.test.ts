@@ -5,7 +5,7 @@ import type { NewEvent } from '../../shared/event-store/event-store.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { until } from '../support/toy-projection.ts';
 
-/** A long list over HTTP, walked through from one end to the other. */
+/** Pages through a long list over HTTP from the first to the last item. */
 
 let service: RunningService;
 let account: TestAccount;
@@ -17,12 +17,15 @@ const ARCHIVED = 40;
 const FIRST_ID = 1_000_000;
 const CAUGHT_UP_MS_MAX = 60_000;
 
-/** Without a request for each: their events are those of the first one under other ids, three of each moment before. */
+/**
+ * Appends without requests: copies of the first advertiser's events under other ids, three for each earlier
+ * moment.
+ */
 const createMany = async (): Promise<void> => {
   const { id, createdAt } = (await account.api.post<AdvertiserResource>('/advertisers', { name: 'First' }))
     .body.data;
   const [event] = await service.eventsOf(`advertiser-${account.customerId}-${id}`);
-  if (event === undefined) throw new Error('it has no event');
+  if (event === undefined) throw new Error('the advertiser has no event');
   const { type, data, metadata } = event;
   const append = async (n: number): Promise<void> => {
     const advertiserId = FIRST_ID + n;
@@ -69,7 +72,7 @@ it.each<readonly [string, (advertiser: AdvertiserResource) => boolean]>([
   ['status=ACTIVE', ({ status }) => status === 'ACTIVE'],
   ['status=ALL&sandbox=false', ({ sandbox }) => !sandbox],
   ['status=ACTIVE&sandbox=false', ({ status, sandbox }) => status === 'ACTIVE' && !sandbox],
-])('%s: walked through page by page, and entered in the middle', async (query, matches) => {
+])('%s: contains every item once in its pages, and on pages in the middle', async (query, matches) => {
   const wanted = advertisers.filter(matches).toSorted(newestFirst);
   const page = async (skip: number, take: number): Promise<readonly number[]> => {
     const { body } = await account.api.get<AdvertiserResource[]>(

@@ -24,13 +24,13 @@ const LIBRARY_PHRASES =
 interface Member {
   readonly path: string;
   readonly schema: Schema;
-  /** Without a value: the member is missing. */
+  /** Called without a value, the member is missing. */
   readonly input: (...value: readonly unknown[]) => unknown;
 }
 
 const DEPTH_MAX = 5;
 
-/** Every member of a body, also those inside lists, records and each form of a union. */
+/** Every member of a body, also those in lists, records and each form of a union. */
 const membersOf = (
   schema: Schema,
   resolve: ApiDocument['resolve'],
@@ -67,7 +67,7 @@ const membersOf = (
 
 const LONG = 'x'.repeat(70_000);
 
-/** Values that are wrong for most members: of another type, too long, too short, out of range, of another form. */
+/** Values that are invalid for most members: another type, too long, too short, out of range, another form. */
 const mistakesFor = ({ maxItems = 200, enum: values, minimum }: Schema): readonly unknown[] => [
   null,
   '',
@@ -113,15 +113,18 @@ interface Refusal {
   readonly error: ErrorBody | null;
 }
 
-const inLanes = async <Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> => {
+const inParallel = async <Item>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<void>,
+): Promise<void> => {
   const waiting = items.values();
-  const lane = async (): Promise<void> => {
+  const worker = async (): Promise<void> => {
     for (const item of waiting) await work(item);
   };
-  await Promise.all(Array.from({ length: 8 }, lane));
+  await Promise.all(Array.from({ length: 8 }, worker));
 };
 
-it('a refusal of any member of any route is in plain words, and what is missing "is required"', async () => {
+it('refuses every member of every route in plain words, and a missing member as "is required"', async () => {
   const { operations, resolve } = await readOperations(service.baseUrl);
   const account = await service.openAccount();
   const seller = await createSellerAccount(service.installation, 'Seller', 1);
@@ -130,7 +133,7 @@ it('a refusal of any member of any route is in plain words, and what is missing 
       ? seller.apiKey
       : account.apiKey;
   const refusals: Refusal[] = [];
-  const spoken: string[] = [];
+  const libraryMessages: string[] = [];
 
   const send = async (
     operation: Operation,
@@ -153,7 +156,7 @@ it('a refusal of any member of any route is in plain words, and what is missing 
       error: isJson ? (JSON.parse(text) as { error: ErrorBody | null }).error : null,
     };
     if (answer.status === 400) refusals.push(refusal);
-    if (isJson && LIBRARY_PHRASES.test(text)) spoken.push(`${where}: ${text.slice(0, 400)}`);
+    if (isJson && LIBRARY_PHRASES.test(text)) libraryMessages.push(`${where}: ${text.slice(0, 400)}`);
     return refusal;
   };
 
@@ -192,16 +195,16 @@ it('a refusal of any member of any route is in plain words, and what is missing 
         }),
     ),
   ]);
-  await inLanes([...requests, ...parameters], (request) => request());
+  await inParallel([...requests, ...parameters], (request) => request());
 
-  expect(spoken.slice(0, 20)).toEqual([]);
+  expect(libraryMessages.slice(0, 20)).toEqual([]);
   expect(notRequired).toEqual([]);
-  // The message names the member that `field` names.
+  // The message begins with the member that `field` names.
   const unnamed = refusals.filter(
     ({ error }) => error?.details !== undefined && !error.message.startsWith(error.field ?? 'The request'),
   );
   expect(unnamed.map(({ where, error }) => [where, error?.message]).slice(0, 10)).toEqual([]);
-  // Every operation with a JSON body has refused something of it.
+  // Every operation with a JSON body has refused a member of it.
   const refused = new Set(refusals.map(({ where }) => where.split(' ')[0]));
   expect(bodies.map(({ operationId }) => operationId).filter((id) => !refused.has(id))).toEqual([]);
 }, 240_000);
@@ -216,7 +219,7 @@ const pathOf = ({ path, pathParameters }: Operation, given: Readonly<Record<stri
     return given[name] ?? (schema?.type === 'integer' || schema?.pattern !== undefined ? '1' : 'some-id');
   });
 
-it("a number that is too large is refused with its member's limit, not that of numbers", async () => {
+it("refuses a number above its member's limit with that limit", async () => {
   const { api } = await service.openAccount();
   const answer = await api.post('/advertisers', {
     name: 'Acme',
@@ -239,7 +242,7 @@ it("a number that is too large is refused with its member's limit, not that of n
   });
 });
 
-it('what is missing is named as missing', async () => {
+it('names a missing member as required', async () => {
   const { api } = await service.openAccount();
   expect((await api.post('/advertisers', {})).body.error?.message).toBe(
     'name is required. Correct it and send the request again.',
@@ -248,12 +251,12 @@ it('what is missing is named as missing', async () => {
   expect(agent.body.error?.message).toBe('protocol is required. Correct it and send the request again.');
 });
 
-it('a limit of a query parameter is named', async () => {
+it('names the limit of a query parameter', async () => {
   const { api } = await service.openAccount();
   expect((await api.get('/advertisers?take=500')).body.error?.message).toMatch(/^take must be at most 200\b/);
 });
 
-it('the sandbox agent names the wrong member of a behaviour', async () => {
+it("names the invalid member of a sandbox agent's behaviour", async () => {
   const agent = await startSandboxAgent();
   try {
     const wrong = { mode: 'lazy' } as unknown as Behaviour;
@@ -263,7 +266,7 @@ it('the sandbox agent names the wrong member of a behaviour', async () => {
   }
 });
 
-it('an address that a setting would let through names the setting, and no other address does', async () => {
+it('names the setting that would allow an address, for such addresses only', async () => {
   const { api } = await service.openAccount();
   const message = async (url: string) =>
     (await api.post('/adcp-agents', { name: 'A', url, protocol: 'MCP' })).body.error?.message;
@@ -283,7 +286,7 @@ it('an address that a setting would let through names the setting, and no other 
   expect(feed.body.data.catalogs[0]?.errors[0]?.message).toContain('OUTBOUND_ALLOW_LOOPBACK=true');
 });
 
-it('an item of a sync that fails says which member is wrong, and why', async () => {
+it('names the invalid member of a failed sync item, and the reason', async () => {
   const { api } = await service.openAccount();
   const path = await advertiserPath(api);
   const answer = await api.post<{ event_sources: { error: string }[] }>(`${path}/event-sources/sync`, {
@@ -302,8 +305,8 @@ it('an item of a sync that fails says which member is wrong, and why', async () 
 const advertiserPath = async (api: Api): Promise<string> =>
   `/advertisers/${(await api.post<{ id: number }>('/advertisers', { name: 'Acme' })).body.data.id}`;
 
-describe('what an operator gives is refused in the same words', () => {
-  it('of a setting', () => {
+describe("an operator's mistake", () => {
+  it('in a setting is refused in plain words', () => {
     const wrong = (settings: Record<string, string>): string => {
       try {
         readConfig(settings);
@@ -353,7 +356,7 @@ describe('what an operator gives is refused in the same words', () => {
       'It must be the number of a revision.',
       ['creatives', 'review', '1', 'cr', '1', '--status', 'approved', '--revision', 'x'],
     ],
-  ])('of %s: %s', async (_, message, words) => {
+  ])('in %s is refused: %s', async (_, message, words) => {
     const refused = operate(words, async () => service.installation);
     await expect(refused).rejects.toThrow(message);
     await expect(refused).rejects.not.toThrow(LIBRARY_PHRASES);

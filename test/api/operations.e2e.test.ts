@@ -7,7 +7,7 @@ import { refusalOf } from '../support/api-client.ts';
 import { checkOpenApi } from '../support/check-openapi.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
-/** The operator's view of the service: health, metrics, the API's description, logs, shutdown. */
+/** Health, metrics, the API's description, logs and shutdown. */
 
 const lines: Record<string, unknown>[] = [];
 const log = pino(
@@ -38,7 +38,7 @@ const lineOf = async (requestId: string): Promise<Record<string, unknown> | unde
 };
 
 describe('health and readiness', () => {
-  it('/health: the service works, with its parts', async () => {
+  it('/health reports that the service and its parts work', async () => {
     let health: unknown;
     for (let tries = 0; tries < 200; tries++) {
       const answer = await get('/health');
@@ -53,12 +53,12 @@ describe('health and readiness', () => {
     });
   });
 
-  it('/live: alive', async () => {
+  it('/live reports that the process runs', async () => {
     const answer = await get('/live');
     expect([answer.status, await answer.json()]).toEqual([200, { status: 'ok' }]);
   });
 
-  it('/ready: soon after the start, and says what it looked at', async () => {
+  it('/ready is 200 soon after the start, and names its checks', async () => {
     let answer = await get('/ready');
     for (let tries = 0; answer.status !== 200 && tries < 100; tries++) {
       await sleep(50);
@@ -76,7 +76,7 @@ describe('health and readiness', () => {
     });
   });
 
-  it('/metrics: requests by route pattern, never by path', async () => {
+  it('/metrics counts requests by route pattern, never by path', async () => {
     await account.api.get('/advertisers/2147483647');
     const answer = await get('/metrics');
     const text = await answer.text();
@@ -97,7 +97,7 @@ describe('/openapi.json', () => {
     readonly paths: Record<string, Record<string, { operationId: string; security: unknown }>>;
   }
 
-  /** What has a history, and where. */
+  /** Resource types with a history, and their paths. */
   const pasts = {
     Account: '/api/v2/accounts/current',
     Advertiser: '/api/v2/buyer/advertisers/{id}',
@@ -116,7 +116,7 @@ describe('/openapi.json', () => {
     User: '/api/v2/buyer/users/{id}',
   };
 
-  it('describes every route, and nothing else', async () => {
+  it('describes every route and no other path', async () => {
     const document = (await (await get('/openapi.json')).json()) as Document;
     expect(checkOpenApi(document)).toEqual([]);
     expect(document.servers).toEqual([{ url: service.baseUrl }]);
@@ -220,7 +220,7 @@ describe('/openapi.json', () => {
     expect(operations.sort()).toEqual(expected.sort());
   });
 
-  it('asks for a credential where one is needed', async () => {
+  it('requires a credential where one is needed', async () => {
     const { paths } = (await (await get('/openapi.json')).json()) as Document;
     for (const [path, item] of Object.entries(paths)) {
       for (const { security } of Object.values(item)) {
@@ -239,7 +239,7 @@ describe('/openapi.json', () => {
 });
 
 describe('the log', () => {
-  it('has a line for every request: who, what, how long; and the same request id is on its event', async () => {
+  it('has a line for every request: actor, route, duration; its event has the same request id', async () => {
     const { body } = await account.api.post<AdvertiserResource>(
       '/advertisers?x=secret-in-the-query',
       { name: 'secret-in-the-body' },
@@ -262,7 +262,7 @@ describe('the log', () => {
     expect(event?.metadata.requestId).toBe('log-1');
   });
 
-  it('holds nothing secret, refused requests included', async () => {
+  it('contains no secret, also not of refused requests', async () => {
     const [, keyId = ''] = account.apiKey.split('_');
     await account.api.get('/advertisers', {
       'X-Request-Id': 'log-2',
@@ -276,7 +276,7 @@ describe('the log', () => {
     expect(text).not.toContain(account.apiKey.slice(`bx_${keyId}_`.length));
   });
 
-  it('alone tells what went wrong inside: the client gets the request id', async () => {
+  it('contains the cause of an internal error; the client gets the request id only', async () => {
     await service.pool.query('alter sequence advertiser_ids rename to advertiser_ids_away');
     const answer = await account.api.post('/advertisers', { name: 'Acme' }, { 'X-Request-Id': 'log-4' });
     await service.pool.query('alter sequence advertiser_ids_away rename to advertiser_ids');
@@ -290,8 +290,8 @@ describe('the log', () => {
   });
 });
 
-describe('the end', () => {
-  it('with 50 clients that keep writing: no connection is reset, and the log contains every answered write', async () => {
+describe('shutdown', () => {
+  it('with 50 clients that keep writing resets no connection, and the event log contains every answered write', async () => {
     const ending = await startRunningService();
     const { api } = await ending.openAccount();
     const created: number[] = [];
@@ -310,7 +310,7 @@ describe('the end', () => {
         client(n).catch((error: unknown) => failures.push(String((error as Error).cause))),
       ),
     );
-    // The system resets a connection that the process has not accepted yet; the process cannot prevent it.
+    // The operating system resets connections that were not accepted yet; the process cannot prevent it.
     while (created.length < 100 || answered.size < 50) await sleep(10);
     await Promise.all([clients, ending.end()]);
     expect(failures).toEqual([]);

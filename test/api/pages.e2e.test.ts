@@ -21,11 +21,11 @@ import { startRunningService, type RunningService } from '../support/running-ser
 import { startSandboxAgent, type SandboxAgent } from '../support/sandbox-agent.ts';
 
 /**
- * Runs the commands of the pages, each as it stands, against a running service and the sandbox agent, and compares what
- * they print with the answers that the pages show. `PAGES_WRITE=true` writes the answers into the pages instead.
+ * Runs the commands of the pages unchanged, against a running service and the sandbox agent, and compares their
+ * output with the answers in the pages. `PAGES_WRITE=true` writes the answers into the pages instead.
  */
 
-/** Keeps the status line of every answer, and does what curl does. */
+/** Stores the status line of every answer, and otherwise does what curl does. */
 const CURL = `#!/bin/bash
 exec "$REAL_CURL" -D "$STATUSES/$(date +%s%N)" "$@"
 `;
@@ -65,7 +65,7 @@ const run = async (
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  // A page may wait for something that never comes.
+  // A page may wait for an event that never happens.
   releases.push(async () => void child.kill('SIGKILL'));
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
   const outputs = printed(stdout);
@@ -80,7 +80,7 @@ const run = async (
   );
   return {
     outputs,
-    // Those of the service: a page may ask the sandbox agent for data that has not arrived yet.
+    // Answers of the service only: a page may ask the sandbox agent for data that has not arrived yet.
     statuses: heads.filter((head) => /^x-request-id:/im.test(head)).map((head) => Number(head.split(' ')[1])),
   };
 };
@@ -91,7 +91,7 @@ const guidesWithCommands = async (): Promise<readonly string[]> => {
   return pages.flatMap(([path, steps]) => (steps.length === 0 ? [] : [path]));
 };
 
-describe('every command works, and prints the answer that is shown', () => {
+describe('every command succeeds and prints the shown answer', () => {
   it.each([
     ['README.md', async () => ['README.md']],
     [

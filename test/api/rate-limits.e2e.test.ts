@@ -3,11 +3,11 @@ import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import type { ApiAnswer } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
-/** The published limits over the real routes; where each request is counted, `http-limits.e2e.test.ts` says. */
+/** The published limits on the real routes. `http-limits.e2e.test.ts` tests where each request is counted. */
 
 let service: RunningService;
 beforeAll(async () => {
-  // As the program runs without any setting, but for windows that outlast these tests.
+  // The default settings, but with windows that are longer than these tests.
   service = await startRunningService({
     LIMIT_CREDENTIAL: '100/600',
     LIMIT_ADDRESS: '100/600',
@@ -25,8 +25,8 @@ const fallbacks = async (): Promise<number> => {
 };
 
 /**
- * Asks with a new account, once more where a machine was so busy that the shared counters took longer than a request
- * waits: then the process counted some by itself.
+ * Runs `ask` with a new account, again if the process counted requests by itself: on a busy machine the shared
+ * counters may take longer than a request waits.
  */
 const countedTogether = async <T>(ask: (account: TestAccount) => Promise<T>): Promise<T> => {
   for (let tries = 1; ; tries += 1) {
@@ -56,7 +56,7 @@ describe('an account', () => {
     ];
   };
 
-  it('every answer shows the remaining requests', async () => {
+  it('gets the number of remaining requests in every answer', async () => {
     const answers = await countedTogether(all);
     const [first, replay] = answers;
     expect([replay?.status, replay?.headers.get('idempotent-replayed'), replay?.text]).toEqual([
@@ -72,7 +72,7 @@ describe('an account', () => {
     }
   });
 
-  it('is refused above its limit, and nothing is done; another key is not', async () => {
+  it('is refused above its limit without an effect; another key is not', async () => {
     const [refused, written] = await countedTogether(async ({ api }) => {
       while (remaining(await api.get('/advertisers')) > 0);
       const before = await service.store.head();
@@ -88,7 +88,7 @@ describe('an account', () => {
     expect(remaining(await countedTogether(({ api }) => api.get('/advertisers')))).toBe(99);
   });
 
-  it('leaves the anonymous calls of its address as they were', async () => {
+  it('does not use up the anonymous requests of its address', async () => {
     const answer = await fetch(`${service.baseUrl}/api/v2/buyer/nothing`);
     expect([answer.status, remaining(answer)]).toEqual([404, 99]);
   });
@@ -96,7 +96,7 @@ describe('an account', () => {
 
 describe('operators and tools', () => {
   it.each(['/health', '/ready', '/metrics', '/openapi.json', '/.well-known/any', '/assets/any'])(
-    'are never counted: %s',
+    'have no limit on %s',
     async (path) => {
       for (let n = 0; n < 110; n++) {
         const answer = await fetch(service.baseUrl + path);
@@ -107,17 +107,17 @@ describe('operators and tools', () => {
   );
 });
 
-describe('the store of the windows of several processes', () => {
+describe('the store of rate limits for several processes', () => {
   let several: RunningService;
   beforeAll(async () => {
     several = await startRunningService({ LIMIT_NODES: '2', LIMIT_UNVERIFIED: '1000/600' });
   });
   afterAll(() => several.stop());
 
-  /** Subjects that have a window, without what they name. */
+  /** Kinds of subjects that have a window. */
   const kinds = async (): Promise<readonly string[]> => {
     if (several.redis !== undefined) {
-      // Jobs are there, too.
+      // The store also contains jobs.
       const windows = (await several.redis.entries()).map((entry) => entry.split(':'));
       return windows.filter(([of = '']) => of.endsWith('rate')).map(([, kind = '']) => kind);
     }
@@ -127,7 +127,7 @@ describe('the store of the windows of several processes', () => {
     return rows.map(({ kind }) => kind);
   };
 
-  it('keeps one only for credentials that verified, and for addresses', async () => {
+  it('has windows for verified credentials and for addresses only', async () => {
     const { api } = await several.openAccount();
     await api.get('/advertisers');
     await fetch(`${several.baseUrl}/api/v2/buyer/nothing`);

@@ -15,8 +15,6 @@ import { png } from '../support/sample-media.ts';
 import { until } from '../support/toy-projection.ts';
 import { upload } from '../support/uploads.ts';
 
-/** Sellers and their reviews of creatives. */
-
 let service: RunningService;
 let account: TestAccount;
 beforeAll(async () => {
@@ -27,7 +25,7 @@ afterAll(() => service.stop());
 
 const api = (): TestAccount['api'] => account.api;
 const conflict = (field?: string) => [409, 'CONFLICT', field] as const;
-const gone = (field?: string) => [404, 'NOT_FOUND', field] as const;
+const notFound = (field?: string) => [404, 'NOT_FOUND', field] as const;
 
 type OperatorOptions = Readonly<Record<string, string>>;
 const operator = async (
@@ -72,7 +70,7 @@ const statuses = async (id: string): Promise<unknown> =>
 const list = (query = '') => api().get<SellerResource[]>(`/sellers${query}`);
 
 describe('the directory', () => {
-  it('lists the sellers that come with the program, page by page', async () => {
+  it("lists the program's sellers, page by page", async () => {
     const all = await list();
     expect(all.body.data).toEqual([
       { sellerId: 1, name: 'Sandbox Web', channels: ['display', 'olv', 'social', 'search'] },
@@ -86,7 +84,7 @@ describe('the directory', () => {
     expect(refusalOf(await list('?take=201'))).toEqual(invalid('take'));
   });
 
-  it('an operator adds, changes, retires and reopens sellers', async () => {
+  it('lets an operator add, change, retire and reopen sellers', async () => {
     const logo = 'https://news.example.com/logo.png';
     const added = await operator('sellers add', [], {
       name: 'News',
@@ -95,7 +93,7 @@ describe('the directory', () => {
     });
     const seller = { sellerId: 1_001, name: 'News', logoUrl: logo, channels: ['print', 'display'] };
     expect(added).toEqual({ ...seller, retired: false });
-    // What the account writes from here on its reads see, and the seller, which was there before.
+    // Reads wait for the account's later writes, and so for the seller, which was added before them.
     const { id } = await newSandboxCreative();
     expect((await list()).body.data.at(-1)).toEqual(seller);
     const submitted = await submit(id, [1_001]);
@@ -110,13 +108,13 @@ describe('the directory', () => {
     await newAdvertiser();
     expect((await list()).body.meta.pagination.total).toBe(3);
     expect((await detail(id)).sellerStatuses[0]?.seller.name).toBe('Newspapers');
-    expect(refusalOf(await submit(id, [1, 1_001]))).toEqual(gone('sellerIds.1'));
+    expect(refusalOf(await submit(id, [1, 1_001]))).toEqual(notFound('sellerIds.1'));
     await operator('sellers reopen', ['1001'], {});
     expect((await submit(id, [1_001])).status).toBe(202);
     await operator('sellers retire', ['1001'], {});
   });
 
-  it("an operator's mistakes are reported", async () => {
+  it("refuses an operator's mistakes with their reason", async () => {
     const add = (given: OperatorOptions) => operator('sellers add', [], given);
     await expect(add({ channels: 'print' })).rejects.toThrow('name');
     await expect(add({ name: 'X', channels: 'paper' })).rejects.toThrow('--channels must be one of');
@@ -133,7 +131,7 @@ describe('the directory', () => {
 });
 
 describe('submit', () => {
-  it('brings a creative to sellers; the task says where', async () => {
+  it('sends a creative to sellers; its task names them', async () => {
     const { id } = await newSandboxCreative();
     const key = { 'Idempotency-Key': 'submitted-once-and-repeated' };
     const answer = await submit(id, [2, 1], key);
@@ -168,13 +166,13 @@ describe('submit', () => {
     expect((await detail(id)).revision).toBe(3);
   });
 
-  it('refuses what cannot be', async () => {
+  it('refuses invalid submissions', async () => {
     const { id, campaignId } = await newSandboxCreative();
     expect(refusalOf(await submit(id, []))).toEqual(invalid('sellerIds'));
     expect(refusalOf(await submit(id, [1, 1]))).toEqual(invalid('sellerIds'));
     expect(refusalOf(await submit(id, ['1']))).toEqual(invalid('sellerIds.0'));
-    expect(refusalOf(await submit(id, [1, 4]))).toEqual(gone('sellerIds.1'));
-    expect(refusalOf(await submit('cre_0', [1]))).toEqual(gone());
+    expect(refusalOf(await submit(id, [1, 4]))).toEqual(notFound('sellerIds.1'));
+    expect(refusalOf(await submit('cre_0', [1]))).toEqual(notFound());
     const draft = await newCreative(campaignId, { formatKind: 'image' });
     expect(refusalOf(await submit(draft.id, [1]))).toEqual(conflict());
     await submitTo(id, [1]);
@@ -208,7 +206,7 @@ describe('reviews', () => {
     expect((await detail(id)).revision).toBe(5);
   });
 
-  it('say what is wrong with them', async () => {
+  it('are refused with the invalid member', async () => {
     const { id } = await newSandboxCreative();
     await submitTo(id, [1]);
     const reasonOf = (body: object) => review(id, 1, body).then(refusalOf);
@@ -218,8 +216,8 @@ describe('reviews', () => {
       invalid('rejectionReason'),
     );
     expect(await reasonOf({ status: 'fine' })).toEqual(invalid('status'));
-    expect(refusalOf(await review(id, 2, { status: 'approved' }))).toEqual(gone());
-    expect(refusalOf(await review('cre_0', 1, { status: 'approved' }))).toEqual(gone());
+    expect(refusalOf(await review(id, 2, { status: 'approved' }))).toEqual(notFound());
+    expect(refusalOf(await review('cre_0', 1, { status: 'approved' }))).toEqual(notFound());
   });
 
   it('restart with new content, and never approve unseen content', async () => {
@@ -241,7 +239,7 @@ describe('reviews', () => {
     expect(await statuses(copy.body.data.id)).toEqual([]);
   });
 
-  it('of a real advertiser are its sellers: the operator enters them', async () => {
+  it('of a real advertiser are entered by the operator for the sellers', async () => {
     const campaignId = await newCampaign(await newAdvertiser({}));
     const { id } = await newCreative(campaignId);
     await submitTo(id, [1]);
@@ -295,7 +293,7 @@ describe("a seller's key", () => {
       account = owner;
       const { id } = await newCreative(await newCampaign(await newAdvertiser({})));
       await submitTo(id, [1, 2]);
-      // Right behind the submission, of which the seller has no mark.
+      // Immediately after the submission, which the seller's account does not wait for.
       const answer = await decide(web, id, 1, approved);
       expect([answer.status, answer.body.data]).toEqual([200, (await detail(id)).sellerStatuses[0]]);
       const reason = { status: 'rejected', rejectionReason: 'Too loud' };
@@ -307,7 +305,7 @@ describe("a seller's key", () => {
     }
     const { id } = await newSandboxCreative();
     await submitTo(id, [1, 2]);
-    // The owner might have put anything else there since the seller looked.
+    // The owner may have changed the content since the seller read it.
     const blind = await decide(web, id, 1, { status: 'approved' });
     expect([...refusalOf(blind), blind.body.error?.message]).toEqual([
       ...invalid('expectedRevision'),
@@ -322,7 +320,7 @@ describe("a seller's key", () => {
     ]);
   });
 
-  it('lists what was submitted to that seller, page by page, and nothing else', async () => {
+  it('lists the submissions to that seller, page by page, and no others', async () => {
     const listed = async (seller: Pick<SellersAccount, 'api'>, query = '', sellerId = 2) => {
       const path = `/sellers/${sellerId}/submissions${query}`;
       return seller.api.get<{ submissions: SellerSubmission[]; nextCursor?: string }>(path);
@@ -337,7 +335,7 @@ describe("a seller's key", () => {
     account = await service.openAccount();
     const third = await newSandboxCreative();
     await submitTo(third.id, [1]);
-    // Right behind the submissions of other accounts, of which the seller has no mark.
+    // Immediately after the submissions of other accounts, which the seller's account does not wait for.
     const { submissions } = (await listed(desk)).body.data;
     expect(submissions.length).toBe(before + 1);
     const found = submissions.find(({ creativeId }) => creativeId === other.id);
@@ -359,7 +357,7 @@ describe("a seller's key", () => {
     for (const hidden of [own.id, third.id])
       expect(submissions.map((one) => one.creativeId)).not.toContain(hidden);
 
-    // What it shows is enough to decide.
+    // Its members are enough to decide.
     const { revision = 0 } = found ?? {};
     await decide(desk, other.id, 2, { status: 'approved', expectedRevision: revision });
     const ids = async (query: string) =>
@@ -378,7 +376,7 @@ describe("a seller's key", () => {
     expect(walked).toEqual(submissions.map(({ creativeId }) => creativeId));
 
     const elsewhere = [await listed(desk, '', 1), await listed(desk, '', 999)];
-    expect(elsewhere.map(refusalOf)).toEqual([gone(), gone()]);
+    expect(elsewhere.map(refusalOf)).toEqual([notFound(), notFound()]);
     expect(elsewhere[0]?.text).toBe(elsewhere[1]?.text);
     expect(refusalOf(await listed(desk, '?status=fine'))).toEqual(invalid('status'));
     expect(refusalOf(await listed(desk, '?cursor=x'))).toEqual(invalid('cursor'));
@@ -422,7 +420,7 @@ describe("a seller's key", () => {
     expect((await fetch(asset?.url ?? '')).status).toBe(200);
   });
 
-  it('is revoked like any other, and its account disabled', async () => {
+  it('ends when it is revoked or its account is disabled', async () => {
     const seller = await openFor('1');
     const words = [String(seller.customerId)];
     const second = (await operator('keys create', words, { name: 'Second' })) as { id: string; key: string };
@@ -440,7 +438,7 @@ describe("a seller's key", () => {
     expect(await statuses(id)).toEqual([[1, 'pending_review']]);
   });
 
-  it('is made of a seller that is there, and for sellers only', async () => {
+  it('is issued for an existing seller, and for seller users only', async () => {
     await expect(openFor('999')).rejects.toThrow('No such seller');
     await expect(openFor('x')).rejects.toThrow("option '--seller <SELLER>' argument 'x' is invalid");
     const { customerId } = await openFor('3');
@@ -459,7 +457,7 @@ describe('a launched campaign', () => {
     return statuses(id);
   };
 
-  it('brings what is ready to its sellers, what comes later too', async () => {
+  it('submits ready creatives to its sellers, also later ones', async () => {
     const advertiserId = await newAdvertiser();
     const campaignId = await newCampaign(advertiserId);
     const [first, draft] = [
@@ -469,12 +467,12 @@ describe('a launched campaign', () => {
     expect((await api().post(`/campaigns/${campaignId}/execute`)).body.data).toMatchObject({
       phase: 'active',
     });
-    const everybody = [
+    const allSellers = [
       [1, 'processing'],
       [2, 'processing'],
       [3, 'processing'],
     ];
-    expect(await settled(first.id, 3)).toEqual(everybody);
+    expect(await settled(first.id, 3)).toEqual(allSellers);
 
     const later = await newCreative(campaignId, { ...ready, name: 'Later' });
     await api().put(`/campaigns/${campaignId}/creatives/${draft.id}`, ready);
@@ -484,10 +482,10 @@ describe('a launched campaign', () => {
     expect(await statuses(id)).toEqual([]);
     await api().post(`${library}/${id}/campaigns`, { campaignId });
     for (const creativeId of [later.id, draft.id, id])
-      expect(await settled(creativeId, 3)).toEqual(everybody);
+      expect(await settled(creativeId, 3)).toEqual(allSellers);
   });
 
-  it('is not forgotten while a read model leaves something of the account out', async () => {
+  it("is submitted after a read model's gap is closed", async () => {
     account = await service.openAccount();
     const query = async (text: string) => (await service.pool.query(text, [account.customerId])).rowCount;
     const listed = () =>
@@ -500,7 +498,7 @@ describe('a launched campaign', () => {
     const campaignId = await newCampaign(await newAdvertiser());
     const { id } = await newCreative(campaignId);
     expect(await statuses(id)).toEqual([]);
-    // As if it were the one that is left out.
+    // Simulates that this creative is missing from the read model.
     await until(async () => (await listed()) === 0);
     expect(await query('update creative_campaigns set archived = true where customer_id = $1')).toBe(1);
     await api().post(`/campaigns/${campaignId}/execute`);
@@ -512,7 +510,7 @@ describe('a launched campaign', () => {
     expect(await settled(id, 3)).toHaveLength(3);
   });
 
-  it('submits only to sellers of its channels, and to each once', async () => {
+  it('is submitted only to sellers of its channels, and to each once', async () => {
     const campaignId = await newCampaign(
       await newAdvertiser({ sandbox: true, channels: ['podcast', 'ctv'] }),
     );

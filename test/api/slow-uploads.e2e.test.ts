@@ -16,20 +16,20 @@ import { startRunningService, type RunningService, type TestAccount } from '../s
 import { png } from '../support/sample-media.ts';
 import { reserve, send, storedFiles, type Reservation } from '../support/uploads.ts';
 
-/** Uploads over slow lines, and attacks that look like them: over sockets, on a service with shorter times. */
+/** Uploads over slow lines, and attacks that look like them: over sockets, on a service with shorter timeouts. */
 
 const timeouts: ClientTimeouts = {
   headersMs: 3_000,
   requestMs: 3_000,
-  // Client and server are one process here: when it stands still, neither of them is to be blamed.
+  // Client and server share one process here: when it stalls, neither is at fault.
   silenceMs: 30_000,
   pace: { bytesPerSecondMin: 10_000, spanMs: 2_500 },
 };
-/** Bytes a second: a machine that stands still for seconds does not make the one of the other. */
+/** Bytes per second, far apart: a machine that stalls for seconds does not turn one into the other. */
 const [STEADY, TRICKLED] = [80_000, 500];
-/** Longer than any other request may take, with the interval at which slow ones are looked for. */
+/** Longer than any other request may take, plus the interval of the check for slow requests. */
 const LONG_MS = 8_000;
-const ROOM_MS = 8_000;
+const MARGIN_MS = 8_000;
 
 const tokens = createUploadTokens(async () => parseKeyRing(`test:${'A'.repeat(43)}`));
 
@@ -47,7 +47,7 @@ afterAll(async () => {
   await service.stop();
 });
 
-const place = async (body = {}): Promise<Reservation> =>
+const newReservation = async (body = {}): Promise<Reservation> =>
   (
     await untilDefinite(() =>
       reserve(account.api, advertiser, { name: 'Hero', mimeType: 'image/png', ...body }),
@@ -63,7 +63,7 @@ interface PacedUpload {
   readonly ms: number;
 }
 
-/** Sends the head of a request, then its body with `pace(elapsed time)` bytes per second. */
+/** Sends the head of a request, then its body at `pace(elapsed time)` bytes per second. */
 const sendPaced = (
   head: string,
   body: Buffer,
@@ -128,7 +128,7 @@ const jsonHead = (bytes: number): string =>
 const longJson = Buffer.from(JSON.stringify({ name: 'x', labels: { a: 'a'.repeat(1_000_000) } }));
 
 const steadily = () => STEADY;
-const trickling = () => TRICKLED;
+const trickle = () => TRICKLED;
 
 const tooLate = {
   status: 408,
@@ -144,38 +144,37 @@ const jsonBodyEnds = async (pace: (passedMs: number) => number): Promise<void> =
   const { answer, ms } = await sendPaced(jsonHead(longJson.length), longJson, pace);
   expect(answer).toMatchObject(tooLate);
   expect(ms).toBeGreaterThan(timeouts.requestMs - 500);
-  expect(ms).toBeLessThan(timeouts.requestMs + ROOM_MS);
+  expect(ms).toBeLessThan(timeouts.requestMs + MARGIN_MS);
 };
 
 describe('over slow lines, all at once', () => {
   runTogether(
     {
-      'an upload that is slow and steady comes in whole, and its connection is like any other then':
-        async () => {
-          const bytes = png(300, 250, (STEADY * LONG_MS) / 1_000);
-          const reserved = await place({ bytes: bytes.length });
-          const { answer, ms, socket } = await sendPaced(
-            uploadHead(reserved.uploadUrl, bytes.length),
-            bytes,
-            steadily,
-          );
-          expect([answer.status, JSON.parse(answer.body)]).toMatchObject([
-            200,
-            { data: { assetId: reserved.assetId, bytes: bytes.length } },
-          ]);
-          expect(ms).toBeGreaterThan(LONG_MS - 1_000);
-          const next = await sendPaced(jsonHead(longJson.length), longJson, steadily, socket);
-          expect(next.answer).toMatchObject(tooLate);
-          expect(next.ms).toBeLessThan(timeouts.requestMs + ROOM_MS);
-        },
+      'a slow and steady upload succeeds, and its connection then has the usual limits': async () => {
+        const bytes = png(300, 250, (STEADY * LONG_MS) / 1_000);
+        const reserved = await newReservation({ bytes: bytes.length });
+        const { answer, ms, socket } = await sendPaced(
+          uploadHead(reserved.uploadUrl, bytes.length),
+          bytes,
+          steadily,
+        );
+        expect([answer.status, JSON.parse(answer.body)]).toMatchObject([
+          200,
+          { data: { assetId: reserved.assetId, bytes: bytes.length } },
+        ]);
+        expect(ms).toBeGreaterThan(LONG_MS - 1_000);
+        const next = await sendPaced(jsonHead(longJson.length), longJson, steadily, socket);
+        expect(next.answer).toMatchObject(tooLate);
+        expect(next.ms).toBeLessThan(timeouts.requestMs + MARGIN_MS);
+      },
       'an upload that trickles ends with 408, leaves nothing, and can be sent again': async () => {
         const bytes = png(10, 20, 100_000);
-        const reserved = await place();
+        const reserved = await newReservation();
         const head = uploadHead(reserved.uploadUrl, bytes.length);
-        const { answer, ms, socket } = await sendPaced(head, bytes, trickling);
+        const { answer, ms, socket } = await sendPaced(head, bytes, trickle);
         expect(answer).toMatchObject(tooLate);
         expect(JSON.parse(answer.body)).toMatchObject({ data: null, error: { code: 'BAD_REQUEST' } });
-        expect(ms).toBeLessThan(timeouts.requestMs + ROOM_MS);
+        expect(ms).toBeLessThan(timeouts.requestMs + MARGIN_MS);
         expect(await closedWithin(socket, 5_000)).toBe(true);
         const path = `/advertisers/${advertiser}/assets/${reserved.assetId}`;
         expect((await account.api.get(path)).status).toBe(404);
@@ -184,7 +183,7 @@ describe('over slow lines, all at once', () => {
       },
       'an upload that slows to a trickle is cut soon after, however much it has sent': async () => {
         const bytes = png(10, 20, 2_000_000);
-        const reserved = await place();
+        const reserved = await newReservation();
         const head = uploadHead(reserved.uploadUrl, bytes.length);
         const wellMs = timeouts.requestMs + 2_500;
         const { answer, ms } = await sendPaced(head, bytes, (passedMs) =>
@@ -192,10 +191,10 @@ describe('over slow lines, all at once', () => {
         );
         expect(answer).toMatchObject(tooLate);
         expect(ms).toBeGreaterThan(wellMs);
-        expect(ms).toBeLessThan(wellMs + 2 * timeouts.pace.spanMs + ROOM_MS);
+        expect(ms).toBeLessThan(wellMs + 2 * timeouts.pace.spanMs + MARGIN_MS);
       },
       'an upload goes on to the end of its token and no longer': async () => {
-        const reserved = await place();
+        const reserved = await newReservation();
         const exp = Math.floor(Date.now() / 1_000) + 7;
         const token = await tokens.issue({
           uploadId: reserved.uploadId,
@@ -210,9 +209,9 @@ describe('over slow lines, all at once', () => {
         const { answer, ms } = await sendPaced(uploadHead(url, bytes.length), bytes, steadily);
         expect(answer).toMatchObject(tooLate);
         expect(Date.now()).toBeGreaterThanOrEqual(exp * 1_000 - 500);
-        expect(ms).toBeLessThan(7_000 + ROOM_MS);
+        expect(ms).toBeLessThan(7_000 + MARGIN_MS);
       },
-      'a JSON body that trickles is ended at the same time as ever': () => jsonBodyEnds(trickling),
+      'a JSON body that trickles is ended at the same time as ever': () => jsonBodyEnds(trickle),
       'a JSON body that comes steadily is ended at the same time as ever': () => jsonBodyEnds(steadily),
     },
     90_000,
@@ -224,7 +223,7 @@ describe('an upload', () => {
     ['account is disabled', 401, (of) => setAccess(service.installation, of.customerId, 'disabled')],
     ['advertiser is archived', 409, (of, id) => of.api.delete(`/advertisers/${id}`)],
   ])(
-    'whose %s meanwhile is refused with %i at its end, and leaves nothing',
+    'whose %s meanwhile is refused with %i at its end, and leaves no file',
     async (_what, status, close) => {
       const other = await service.openAccount();
       const { id } = (await other.api.post<AdvertiserResource>('/advertisers', { name: 'Acme' })).body.data;
@@ -251,18 +250,18 @@ describe('an upload', () => {
   );
 });
 
-it('a hundred that trickle are all ended, take no memory while they last, and leave no file', async () => {
+it('a hundred trickling uploads all end, use no memory while they last, and leave no file', async () => {
   const memory = (): number => {
     const { heapUsed, arrayBuffers } = process.memoryUsage();
     return heapUsed + arrayBuffers;
   };
   const bytes = png(10, 20, 5_000_000);
-  const places = await Promise.all(Array.from({ length: 100 }, () => place()));
+  const places = await Promise.all(Array.from({ length: 100 }, () => newReservation()));
   const before = memory();
   const sending = places.map(async ({ uploadUrl }, n) => {
-    // Not all of them are to ask the database in the same moment.
+    // Spreads their queries over time.
     await sleep(n * 20);
-    // Half of them fast enough at first.
+    // Half of them are fast enough at first.
     return sendPaced(uploadHead(uploadUrl, bytes.length), bytes, (passedMs) =>
       n % 2 === 0 && passedMs < 4_000 ? STEADY : TRICKLED,
     );
@@ -273,7 +272,7 @@ it('a hundred that trickle are all ended, take no memory while they last, and le
   clearInterval(watch);
   expect(new Set(ended.map(({ answer }) => answer.status))).toEqual(new Set([408]));
   const longestMs = Math.max(...ended.map(({ ms }) => ms));
-  expect(longestMs).toBeLessThan(4_000 + 2 * timeouts.pace.spanMs + ROOM_MS);
+  expect(longestMs).toBeLessThan(4_000 + 2 * timeouts.pace.spanMs + MARGIN_MS);
   expect((most - before) / 1_048_576).toBeLessThan(64);
   for (const { socket } of ended) expect(await closedWithin(socket, 5_000)).toBe(true);
   const startedAt = performance.now();
@@ -284,13 +283,13 @@ it('a hundred that trickle are all ended, take no memory while they last, and le
   }
   expect(drafts).toEqual([]);
   console.log(
-    `100 that trickle: ended after ${(longestMs / 1_000).toFixed(1)} s at most, ` +
+    `100 trickling uploads: ended after ${(longestMs / 1_000).toFixed(1)} s at most, ` +
       `${((most - before) / 1_048_576).toFixed(0)} MiB more memory at most`,
   );
   expect((await library()).meta.pagination.total).toBeLessThanOrEqual(2);
 }, 90_000);
 
-describe('uploads that are open at once', () => {
+describe('concurrent uploads', () => {
   const MAX = 3;
   let bounded: RunningService;
   beforeAll(async () => {
@@ -301,12 +300,12 @@ describe('uploads that are open at once', () => {
 
   interface Uploader {
     readonly customerId: number;
-    /** Reserves a place and begins to send to it, from that client address. */
-    begin(address: string, more?: Partial<Begun>): Promise<PacedUpload>;
-    /** Uploads of the account that the service receives now. */
+    /** Reserves an upload and begins to send it from that client address. */
+    begin(address: string, more?: Partial<UploadOptions>): Promise<PacedUpload>;
+    /** Uploads of the account that the service is receiving. */
     open(): Promise<number>;
   }
-  interface Begun {
+  interface UploadOptions {
     readonly bytes: Buffer;
     readonly pace: () => number;
     readonly socket: Socket;
@@ -339,7 +338,10 @@ describe('uploads that are open at once', () => {
     while ((await uploader.open()) > 0) await sleep(20);
   };
 
-  /** Begins one from each address and keeps them open until `end`. None of the account may be open before. */
+  /**
+   * Begins one upload from each address and keeps them open until `end`. The account must have no other open
+   * upload.
+   */
   const fill = async (uploader: Uploader, addresses: readonly string[]) => {
     const own = addresses.map(() => connect(bounded.port, '127.0.0.1'));
     const ended = Promise.allSettled(
@@ -370,7 +372,7 @@ describe('uploads that are open at once', () => {
   };
   const NETWORK = ['2001:db8:1:2::1', '2001:db8:1:2::2', '2001:db8:1:2:3::3'];
 
-  it(`an address, an IPv6 one with its /64, has ${MAX}: the next one reads 429 although it sends its body`, async () => {
+  it(`are limited to ${MAX} for an address or IPv6 /64: the next one reads 429 although it sends its body`, async () => {
     const [first, second] = [await openUploader(), await openUploader()];
     const filled = await fill(first, NETWORK);
     const fast = { pace: () => 100_000_000 };
@@ -381,7 +383,7 @@ describe('uploads that are open at once', () => {
     expect((await second.begin('2001:db8:1:2:ffff::4', small)).answer.status).toBe(200);
   });
 
-  it(`an account has ${MAX}, from any addresses`, async () => {
+  it(`are limited to ${MAX} for an account, from any addresses`, async () => {
     const [first, second] = [await openUploader(), await openUploader()];
     const filled = await fill(first, ['192.0.2.1', '192.0.2.2', '192.0.2.3']);
     const fast = { pace: () => 100_000_000, bytes: png(10, 20) };
@@ -391,20 +393,21 @@ describe('uploads that are open at once', () => {
     expect((await first.begin('192.0.2.4', fast)).answer.status).toBe(200);
   });
 
-  it('none of them counts any longer once it has ended, however it did', async () => {
+  it('are not counted once they have ended in any way', async () => {
     const uploader = await openUploader();
     const ADDRESS = '198.51.100.7';
     const fast = { pace: () => 100_000_000 };
-    const statusOf = async (how: Partial<Begun>) => (await uploader.begin(ADDRESS, how)).answer.status;
+    const statusOf = async (how: Partial<UploadOptions>) =>
+      (await uploader.begin(ADDRESS, how)).answer.status;
     expect(await statusOf({ ...fast, bytes: png(10, 20) })).toBe(200);
     expect(await statusOf({ ...fast, bytes: Buffer.alloc(200_000_000) })).toBe(413);
     expect(await statusOf({ ...fast, bytes: Buffer.from('no picture') })).toBe(415);
     expect(await statusOf({ ...fast, bytes: png(10, 20), contentType: 'image/png' })).toBe(415);
-    expect(await statusOf({ pace: trickling, bytes: png(10, 20, 100_000) })).toBe(408);
+    expect(await statusOf({ pace: trickle, bytes: png(10, 20, 100_000) })).toBe(408);
     await noneOpen(uploader);
     // Cut off in the middle.
     await (await fill(uploader, [ADDRESS])).end();
-    // As many as ever have room, and no more.
+    // The limit is unchanged.
     const filled = await fill(uploader, [ADDRESS, ADDRESS, ADDRESS]);
     await expectRefused(await uploader.begin(ADDRESS, fast), 'client address');
     await filled.end();

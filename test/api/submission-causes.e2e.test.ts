@@ -12,7 +12,7 @@ import { until } from '../support/toy-projection.ts';
 
 /** The requests listed as causes of a submission that happens while a worker processes an earlier one. */
 
-/** While it is there, workers that have taken something from the list wait for it, and have read nothing yet. */
+/** While it exists, workers wait after taking work, before they read its data. */
 let gate: Promise<void> | undefined;
 let waiting = 0;
 let service: RunningService;
@@ -34,7 +34,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-const made = async (path: string, body: object, requestId = 'made'): Promise<string> => {
+const create = async (path: string, body: object, requestId = 'made'): Promise<string> => {
   const answer = await account.api.post<{ id: number | string }>(path, body, { 'X-Request-Id': requestId });
   expect(answer.status).toBeLessThan(300);
   return String(answer.body.data.id);
@@ -43,18 +43,18 @@ const made = async (path: string, body: object, requestId = 'made'): Promise<str
 const causedBy = async (requestId: string): Promise<readonly CauseNode[]> =>
   (await account.api.get<{ causes: CauseNode[] }>(`/requests/${requestId}`)).body.data.causes;
 
-/** The jobs that a request's change has led to. */
+/** The jobs that a request caused. */
 const jobsOf = async (requestId: string): Promise<readonly string[]> =>
   (await causedBy(requestId)).flatMap((node) =>
     node.kind === 'command' ? node.followedBy.map(({ kind, id }) => `${kind} ${id}`) : [],
   );
 
-it('no later submission is listed under a settled request', async () => {
-  const advertiserId = Number(await made('/advertisers', { name: 'Acme', sandbox: true }));
-  const one = await made('/campaigns', { advertiserId, name: 'One' });
-  const two = await made('/campaigns', { advertiserId, name: 'Two' });
+it('a settled request gets no later submission', async () => {
+  const advertiserId = Number(await create('/advertisers', { name: 'Acme', sandbox: true }));
+  const one = await create('/campaigns', { advertiserId, name: 'One' });
+  const two = await create('/campaigns', { advertiserId, name: 'Two' });
   const tag = { formatKind: 'display_tag', copy: { tag: '<b></b>' } };
-  const creative = await made(`/campaigns/${one}/creatives/create`, tag);
+  const creative = await create(`/campaigns/${one}/creatives/create`, tag);
   const isListed = async () =>
     (await service.pool.query(`select from work_list where kind <> 'syndication'`)).rowCount !== 0;
   const isSeen = async () => {
@@ -69,12 +69,16 @@ it('no later submission is listed under a settled request', async () => {
 
   let open = (): void => undefined;
   gate = new Promise((resolve) => (open = resolve));
-  await made(`/campaigns/${one}/execute`, {}, 'the-launch');
+  await create(`/campaigns/${one}/execute`, {}, 'the-launch');
   await until(async () => waiting > 0, 20_000);
-  // A worker has it in hand for the launch: what comes now is newer, and in what it reads next.
-  await made(`/advertisers/${advertiserId}/creatives/${creative}/campaigns`, { campaignId: two }, 'attached');
+  // A worker holds the work for the launch. This change is newer, and belongs to the next job.
+  await create(
+    `/advertisers/${advertiserId}/creatives/${creative}/campaigns`,
+    { campaignId: two },
+    'attached',
+  );
   await until(isSeen, 20_000);
-  // A seller comes when that is done, and before the list is looked at again.
+  // A seller is added after that, and before the list is read again.
   const { rowCount } = await service.pool.query(
     `update work_list set due_at = 'infinity' where kind = 'changed-creative'`,
   );

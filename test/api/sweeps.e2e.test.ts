@@ -19,7 +19,7 @@ import { startRunningService, type RunningService, type TestAccount } from '../s
 /** Due work is done even if the first items of the list fail. */
 
 const POISONED = 30;
-/** More than a sweep takes in one page, several times. */
+/** Several pages of a sweep. */
 const DUE = amount(400, 1_200);
 
 let service: RunningService;
@@ -27,7 +27,7 @@ let account: TestAccount;
 let advertiser: number;
 let objects: ObjectStore;
 beforeAll(async () => {
-  // The sweeps are this test's alone.
+  // No other process sweeps.
   service = await startRunningService({ ROLES: 'api,projector' });
   account = await service.openAccount();
   advertiser = (await account.api.post<AdvertiserResource>('/advertisers', { name: 'Acme' })).body.data.id;
@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-/** From now on no command on the stream comes to anything: a later version has written to it. */
+/** Makes every command on the stream fail: a later version has written to it. */
 const poison = (stream: string, type: string): Promise<unknown> => {
   const id = randomUUID();
   const metadata = {
@@ -60,7 +60,7 @@ const until = async (condition: () => Promise<boolean>): Promise<void> => {
   expect(await condition()).toBe(true);
 };
 
-/** Two processes in sequence, with the failures that each logs. */
+/** Two processes at once, with the number of failures that each reports. */
 const failuresOfTwo = async (purge: () => Promise<number>, purgeToo: () => Promise<number>) => {
   const ends = await Promise.allSettled([purge(), purgeToo()]);
   return ends.map((end) => (end.status === 'rejected' ? (end.reason as { failed?: number }).failed : 0));
@@ -74,8 +74,8 @@ const eventTypes = async (streamOf: (id: string) => string, ids: readonly string
   return types;
 };
 
-describe(`behind ${POISONED} that cannot be done`, () => {
-  it(`${DUE} overdue reservations end in one run, each once, also by two processes at once`, async () => {
+describe(`after ${POISONED} items that always fail`, () => {
+  it(`${DUE} overdue reservations end in one run, each once, also with two processes at once`, async () => {
     const { customerId } = account;
     const streamOf = (id: string): string => assetStream(customerId, id);
     const ids = Array.from({ length: POISONED + DUE }, () => randomUUID());
@@ -100,7 +100,7 @@ describe(`behind ${POISONED} that cannot be done`, () => {
     await until(async () => (await countOf(`assets where status = 'RESERVED'`)) === ids.length);
     const [poisoned, due] = [ids.slice(0, POISONED), ids.slice(POISONED)];
     for (const id of poisoned) await poison(streamOf(id), 'AssetRemoved');
-    // All of the same moment but those at the head.
+    // All due at the same time, except the failing ones, which come first.
     await service.pool.query(
       `update assets set expires_at = date_trunc('hour', now())
          - case when id = any($1::uuid[]) then interval '4 hours' else interval '3 hours' end`,
@@ -113,11 +113,11 @@ describe(`behind ${POISONED} that cannot be done`, () => {
     expect(await countOf(`assets where status = 'EXPIRED'`)).toBe(DUE);
     expect(await eventTypes(streamOf, due)).toEqual(new Set(['AssetReserved,AssetReservationExpired']));
     expect(await eventTypes(streamOf, poisoned)).toEqual(new Set(['AssetReserved,AssetRemoved']));
-    // They are still there, and still told of.
+    // The failing ones stay due and are reported again.
     await expect(one()).rejects.toMatchObject({ failed: POISONED, done: 0 });
   }, 300_000);
 
-  it('the flights that are over end, and the objects of no asset go', async () => {
+  it('ended flights complete their campaigns, and orphaned objects are deleted', async () => {
     const { customerId, api } = account;
     const flight = { startAt: '2020-01-01T00:00:00Z', endAt: '2020-02-01T00:00:00Z' };
     const [uuids, shown]: [string[], string[]] = [[], []];

@@ -7,21 +7,21 @@ import { createFailingAppends } from '../support/failing-appends.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
 /**
- * A toggle at many agents is as many appends, ten at once. Whichever is the last before everything ends, the repeat with
- * the same key completes it, even if resources were archived or deleted since.
+ * A toggle for many agents is one append each, ten at a time. If the process ends after any of them, a repeat with
+ * the same key completes the toggle, even if resources were archived or deleted since.
  */
 
 const { wrap, failFrom, heal } = createFailingAppends();
 
 let service: RunningService;
 let account: TestAccount;
-/** As they are shown: one more than are toggled at once. */
+/** In the order of the answer. */
 const agents: string[] = [];
-/** Agents toggled at once, and one. */
+/** The number of agents toggled at a time, plus one. */
 const AGENTS = 11;
 
 beforeAll(async () => {
-  // Without a worker, whose appends would be counted, too.
+  // Without a worker, whose appends would also be counted.
   service = await startRunningService({ ROLES: 'api,projector' }, createLog('silent'), { store: wrap });
   account = await service.openAccount();
   while (agents.length < AGENTS) agents.push(await register());
@@ -80,7 +80,7 @@ const toggles = async (id: number): Promise<number> =>
     ({ type, data }) => type === 'SyndicationToggled' && data['advertiserId'] === id,
   ).length;
 
-const cut = async (id: number, key: string, n: number, how: 'before' | 'after', of = agents) => {
+const runUntilFailure = async (id: number, key: string, n: number, how: 'before' | 'after', of = agents) => {
   failFrom(n, how);
   expect((await run(id, key, of)).status).toBe(503);
   await heal();
@@ -91,26 +91,29 @@ it.each([
   ['of the first ten', 5, 'before'],
   ['of all of the first ten', 10, 'after'],
   ['of the last', 11, 'after'],
-] as const)('everything ends with the append %s (%d, %s it)', async (_what, n, how) => {
-  const id = await given();
-  const key = randomUUID();
-  await cut(id, key, n, how);
-  expect(await toggles(id)).toBe(how === 'after' ? n : n - 1);
-  expect(await run(id, key, agents)).toEqual(done(agents));
-  expect(await toggles(id)).toBe(AGENTS);
-});
+] as const)(
+  'a repeat completes the toggle when appends fail from one %s on (number %d, %s it is stored)',
+  async (_what, n, how) => {
+    const id = await given();
+    const key = randomUUID();
+    await runUntilFailure(id, key, n, how);
+    expect(await toggles(id)).toBe(how === 'after' ? n : n - 1);
+    expect(await run(id, key, agents)).toEqual(done(agents));
+    expect(await toggles(id)).toBe(AGENTS);
+  },
+);
 
 it.each<[string, (id: number) => Promise<unknown>]>([
   ['the advertiser was archived', (id) => account.api.delete(`/advertisers/${id}`)],
   ['the resource was deleted', (id) => syncSources(id, ['another'])],
   [
-    'a catalog has come by the same id',
+    'a catalog with the same id was created',
     (id) =>
       account.api.post(`/advertisers/${id}/catalogs/sync`, {
         catalogs: [{ catalog_id: 'web', type: 'product', items: [{ sku: '1' }] }],
       }),
   ],
-])('once begun, it is completed although %s', async (_what, since) => {
+])('a repeat completes a begun toggle although %s', async (_what, since) => {
   const id = await given();
   for (const [n, how] of [
     [10, 'after'],
@@ -118,30 +121,30 @@ it.each<[string, (id: number) => Promise<unknown>]>([
   ] as const) {
     const one = n === 10 ? id : await given();
     const key = randomUUID();
-    await cut(one, key, n, how);
+    await runUntilFailure(one, key, n, how);
     await since(one);
     expect(await run(one, key, agents)).toEqual(done(agents));
     expect(await toggles(one)).toBe(AGENTS);
-    // The same without the key is refused, or would be of another type.
+    // The same request with another key is refused, or would mean another type.
     expect((await run(one, randomUUID(), agents)).status).toBeGreaterThanOrEqual(400);
   }
 });
 
-it('once begun, it is completed although an agent that comes later was removed', async () => {
+it('a repeat completes a begun toggle although a later agent was removed', async () => {
   const id = await given();
   const key = randomUUID();
   const last = await register();
   const all = [...agents.slice(0, 10), last];
-  await cut(id, key, 10, 'after', all);
+  await runUntilFailure(id, key, 10, 'after', all);
   expect((await account.api.delete(`/adcp-agents/${last}`)).status).toBe(204);
   expect(await run(id, key, all)).toEqual(done(all));
   expect((await run(id, randomUUID(), all)).status).toBe(404);
 });
 
-it('refused before it began, it stays without effect', async () => {
+it('a repeat is refused if the advertiser was archived before the first append', async () => {
   const id = await given();
   const key = randomUUID();
-  await cut(id, key, 1, 'before');
+  await runUntilFailure(id, key, 1, 'before');
   expect((await account.api.delete(`/advertisers/${id}`)).status).toBe(204);
   const before = await service.store.head();
   expect((await run(id, key, agents)).status).toBe(409);

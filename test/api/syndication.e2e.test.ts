@@ -14,8 +14,8 @@ import { startSandboxAgent, type SandboxAgent } from '../support/sandbox-agent.t
 import { rebuildOptions } from '../support/rebuild-options.ts';
 import { until } from '../support/toy-projection.ts';
 
-/** A way to an agent that can be closed: nothing listens there then. */
-const startWayTo = async (url: string) => {
+/** A proxy to an agent. While it is closed, no program listens at its address. */
+const startProxyTo = async (url: string) => {
   const there = Number(new URL(url).port);
   const sockets = new Set<Socket>();
   const server = createTcpServer((from) => {
@@ -43,7 +43,7 @@ const startWayTo = async (url: string) => {
   };
 };
 
-/** Endpoints 6 and 7 with a real agent behind them. */
+/** Endpoints 6 and 7 with a real agent. */
 
 let service: RunningService;
 let account: TestAccount;
@@ -76,11 +76,11 @@ interface Setting {
   readonly advertiser: string;
   /** The agent's public id. */
   readonly agentId: string;
-  /** The account at the agent: one for each test. */
+  /** The account at the agent; each test has its own. */
   readonly accountId: string;
 }
 
-/** An advertiser with the event sources named, and an agent. */
+/** An advertiser with the named event sources, and an agent. */
 const given = async (...sources: readonly string[]): Promise<Setting> => {
   const created = await account.api.post<AdvertiserResource>('/advertisers', { name: 'Acme' });
   const advertiser = String(created.body.data.id);
@@ -95,7 +95,7 @@ const given = async (...sources: readonly string[]): Promise<Setting> => {
   });
   expect(registered.status).toBe(201);
   const { id: agentId } = registered.body.data;
-  // On a machine with much to do it may not answer in time, and is asked again.
+  // On a busy machine the registration may time out, and is repeated.
   await until(
     async () =>
       (await account.api.get<AgentResource>(`/adcp-agents/${agentId}`)).body.data?.status === 'ACTIVE',
@@ -103,7 +103,7 @@ const given = async (...sources: readonly string[]): Promise<Setting> => {
   return { advertiser, agentId, accountId };
 };
 
-/** @param shown id of a record, as it is shown */
+/** @param shown the record's public id */
 const uuidOf = (shown: string): string =>
   shown.replace(/^syn_(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 
@@ -137,7 +137,7 @@ const status = async (
       `/advertisers/${advertiser}/syndication-status${query}`,
     );
   let answer = await read();
-  // A machine with much to do may be behind: "repeat the request".
+  // On a busy machine the read may be 503: "repeat the request".
   for (let tries = 0; answer.status === 503 && tries < 20; tries++) answer = await read();
   expect(answer.status).toBe(200);
   return answer.body.data;
@@ -156,11 +156,11 @@ const settled = async (
   return record;
 };
 
-const dropped = (setting: Setting): Promise<number> =>
+const untilDeleted = (setting: Setting): Promise<number> =>
   until(async () => (await status(setting)).items[0]?.responseData?.['withdrawal'] !== undefined, 20_000);
 
 describe('POST /advertisers/{id}/syndicate', () => {
-  it('names to an agent of AdCP 3.0 the event types that it knows, and `custom` for those that are newer', async () => {
+  it('sends an AdCP 3.0 agent the event types that it supports, and `custom` for newer ones', async () => {
     const setting = await given();
     const { advertiser } = setting;
     const account_id = advertiser;
@@ -186,7 +186,7 @@ describe('POST /advertisers/{id}/syndicate', () => {
     expect(held?.catalogs).toMatchObject([{ conversion_events: ['purchase', 'custom'] }]);
   });
 
-  it('brings an event source to an agent, and takes it away again', async () => {
+  it('sends an event source to an agent, and deletes it there again', async () => {
     const setting = await given('web');
     const on = await toggle(setting, 'web', true);
     expect(on.status).toBe(201);
@@ -223,7 +223,7 @@ describe('POST /advertisers/{id}/syndicate', () => {
 
     const off = await toggle(setting, 'web', false);
     expect(off.body.data[0]).toMatchObject({ status: 'DISABLED', enabled: false, completedAt: null });
-    await dropped(setting);
+    await untilDeleted(setting);
     expect(await agent.eventSources(setting.accountId)).toEqual([]);
     expect((await status(setting)).items[0]).toMatchObject({
       status: 'DISABLED',
@@ -231,7 +231,7 @@ describe('POST /advertisers/{id}/syndicate', () => {
     });
   });
 
-  it('leaves at the agent what stays on', async () => {
+  it('keeps at the agent the sources that are still enabled', async () => {
     const setting = await given('a', 'b');
     await toggle(setting, 'a', true);
     await toggle(setting, 'b', true);
@@ -243,8 +243,8 @@ describe('POST /advertisers/{id}/syndicate', () => {
 });
 
 describe('registering an agent', () => {
-  it.each(['MCP', 'A2A'] as const)('asks it over %s what it offers', async (protocol) => {
-    // On a machine with much to do it may not answer in time.
+  it.each(['MCP', 'A2A'] as const)('asks it over %s for its tasks', async (protocol) => {
+    // On a busy machine it may not answer in time.
     const tasks = async () => {
       const url = protocol === 'MCP' ? agent.url : agent.a2aUrl;
       const { status: code, body } = await register({ url, protocol });
@@ -254,7 +254,7 @@ describe('registering an agent', () => {
     await until(async () => (await tasks()) !== undefined);
   });
 
-  it('is refused when the agent does not accept the token, and leaves nothing behind', async () => {
+  it('is refused when the agent does not accept the token, and stores no secret', async () => {
     const kept = async () => (await service.pool.query('select from secrets')).rows.length;
     const before = await kept();
     let answer = await register({ auth: { type: 'bearer', token: 'another-token' } });
@@ -266,7 +266,7 @@ describe('registering an agent', () => {
     expect(await kept()).toBe(before);
   });
 
-  it('does not wait for one that never answers', async () => {
+  it('does not wait for an agent that never answers', async () => {
     const server = createServer(() => undefined);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const answer = await register({
@@ -278,7 +278,7 @@ describe('registering an agent', () => {
   });
 });
 
-/** Hashes of a member; `version` is another e-mail of the same person. */
+/** Hashes of a member; `version` gives the same person another e-mail. */
 const member = (n: number, version = 0) => ({
   externalId: `p${String(n).padStart(6, '0')}`,
   hashedEmail: (n * 16 + version).toString(16).padStart(64, '0'),
@@ -301,7 +301,7 @@ const idsOf = (members: readonly { readonly externalId: string }[]): readonly st
   members.map(({ externalId }) => externalId).sort();
 
 describe('an audience', () => {
-  it('is brought to an agent in parts, kept up to date there, and dropped when it is switched off', async () => {
+  it('is sent to an agent in parts, kept up to date, and deleted when it is disabled', async () => {
     const setting = await given();
     const { advertiser } = setting;
     await syncAudience(advertiser, { audienceId: 'vip', name: 'VIP', add: people(0, 2_300) });
@@ -332,14 +332,14 @@ describe('an audience', () => {
     expect(there?.[member(0).externalId]).toBe(member(0, 1).hashedEmail);
 
     await toggle(setting, 'vip', false);
-    await dropped(setting);
+    await untilDeleted(setting);
     expect(await idsAt(setting, 'vip')).toBeUndefined();
     expect((await status(setting)).items[0]?.responseData).toEqual({ withdrawal: { removed: true } });
     expect((await service.pool.query('select from syndication_deliveries')).rows).toHaveLength(0);
   });
 
   it.each(['MCP', 'A2A'] as const)(
-    'brings universal ids over %s, and says how they match',
+    'sends universal ids over %s, and reports how they match',
     async (protocol) => {
       const { advertiser, accountId } = await given();
       const registered = await account.api.post<AgentResource>('/adcp-agents', {
@@ -350,7 +350,7 @@ describe('an audience', () => {
         accountId,
       });
       const setting = { advertiser, accountId, agentId: registered.body.data.id };
-      // A value for each type that AdCP knows.
+      // A value for each type that AdCP defines.
       const uids = [
         { type: 'euid', value: 'QUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUE=' },
         { type: 'hashed_email', value: 'a'.repeat(64) },
@@ -381,19 +381,19 @@ describe('an audience', () => {
     },
   );
 
-  it('without members is there, too; deleted, it is switched off and gone at its agents', async () => {
+  it('without members is sent, too; when it is deleted, it is disabled and its agents delete it', async () => {
     const setting = await given();
     await syncAudience(setting.advertiser, { audienceId: 'none' });
     await toggle(setting, 'none', true);
     await settled(setting, 'COMPLETED');
     expect(await idsAt(setting, 'none')).toEqual([]);
     await syncAudience(setting.advertiser, { audienceId: 'none', delete: true });
-    await dropped(setting);
+    await untilDeleted(setting);
     expect((await status(setting)).items[0]).toMatchObject({ status: 'DISABLED', enabled: false });
     expect(await idsAt(setting, 'none')).toBeUndefined();
   });
 
-  it('switched off and on again is sent again: members removed meanwhile do not stay', async () => {
+  it('disabled and enabled again is sent again: members removed meanwhile do not stay', async () => {
     const setting = await given();
     await syncAudience(setting.advertiser, { audienceId: 'vip', add: people(0, 5) });
     await toggle(setting, 'vip', true);
@@ -407,7 +407,7 @@ describe('an audience', () => {
     expect(await idsAt(setting, 'vip')).toEqual(idsOf(people(2, 5)));
   });
 
-  it('of an id that another advertiser has at the same account of the agent is refused', async () => {
+  it('with an id that another advertiser uses at the same agent account is refused', async () => {
     const setting = await given();
     const created = await account.api.post<AdvertiserResource>('/advertisers', { name: 'Other' });
     const other = { ...setting, advertiser: String(created.body.data.id) };
@@ -422,9 +422,9 @@ describe('an audience', () => {
 });
 
 describe('a catalog', () => {
-  /** What a request has led to: a node in words, and what followed from it. */
-  type Led = readonly [string, ...Led[]];
-  const inWords = (node: CauseNode): Led =>
+  /** A tree of causes as text: a node, and its effects. */
+  type CauseText = readonly [string, ...CauseText[]];
+  const inWords = (node: CauseNode): CauseText =>
     node.kind === 'agentCall'
       ? [`${node.task} ${node.status}`]
       : [
@@ -434,7 +434,7 @@ describe('a catalog', () => {
           ].join(' '),
           ...node.followedBy.map(inWords),
         ];
-  const causedBy = async (requestId: string): Promise<readonly Led[]> =>
+  const causedBy = async (requestId: string): Promise<readonly CauseText[]> =>
     (await account.api.get<{ causes: CauseNode[] }>(`/requests/${requestId}`)).body.data.causes.map(inWords);
 
   interface Page {
@@ -445,7 +445,7 @@ describe('a catalog', () => {
     nodes.flatMap((node) =>
       node.kind === 'agentCall' ? [] : [...(node.kind === 'job' ? [node] : []), ...jobsIn(node.followedBy)],
     );
-  /** What a job is said to be, but for the events of one page. */
+  /** The identity of a job, without the events, which depend on the page. */
   const identityOf = ({
     id,
     causedBy: cause,
@@ -456,7 +456,7 @@ describe('a catalog', () => {
   }: ReturnType<typeof jobsIn>[0]) => JSON.stringify({ id, cause, work, of, begunAt, calls: followedBy });
   const jobsOf = async (requestId: string): Promise<readonly string[]> =>
     jobsIn((await account.api.get<Page>(`/requests/${requestId}`)).body.data.causes).map(identityOf);
-  /** The jobs of all pages of one event each, those that are the same once. */
+  /** The distinct jobs of all pages of one event each. */
   const pageByPage = async (requestId: string): Promise<readonly string[]> => {
     const jobs = new Set<string>();
     for (let after: string | undefined = ''; after !== undefined;) {
@@ -482,7 +482,7 @@ describe('a catalog', () => {
     items: Array.from({ length: items }, (_, n) => ({ sku: `${n}` })),
   });
 
-  it('is brought to an agent with its items or the address of its feed, and again when it changes', async () => {
+  it('is sent to an agent with its items or the address of its feed, and again when it changes', async () => {
     const setting = await given();
     const feed = { catalog_id: 'feed', type: 'product', url: 'https://feeds.example.com/products.json' };
     await publish(setting.advertiser, [inline('inline', 3), feed]);
@@ -495,7 +495,7 @@ describe('a catalog', () => {
         'item_count'
       ];
     expect([await countAt('inline'), await countAt('feed')]).toEqual([3, 0]);
-    const taken: Led = [
+    const taken: CauseText = [
       'syndication TAKE COMPLETED: SyndicationStarted SyndicationCompleted',
       ['sync_catalogs COMPLETED'],
     ];
@@ -504,7 +504,7 @@ describe('a catalog', () => {
     await until(async () => (await countAt('inline')) === 4);
     expect(await causedBy('publish-again')).toEqual([['CatalogPublished', ['SyndicationRefreshed', taken]]]);
     await expect(pageByPage('publish-again')).resolves.toEqual(await jobsOf('publish-again'));
-    // Changed twice before a worker came: one generation, which both requests have led to.
+    // Changed twice before a worker started: one generation, caused by both requests.
     const client = await service.pool.connect();
     try {
       await client.query('begin');
@@ -519,7 +519,7 @@ describe('a catalog', () => {
     expect(await causedBy('publish-last')).toEqual([['CatalogPublished', ['SyndicationRefreshed', taken]]]);
     expect(await causedBy('publish-first')).toEqual([['CatalogPublished', ['SyndicationRefreshed', taken]]]);
     await expect(pageByPage('publish-first')).resolves.toEqual(await jobsOf('publish-first'));
-    // It changes again during the call, and is sent again after it, well before its slot would expire.
+    // It changes again during the call, and is sent again after it, well before its claim would expire.
     const before = (await agent.state()).calls.length;
     await agent.behave({ mode: 'slow', delayMs: 1_000 });
     await publish(setting.advertiser, [inline('inline', 6)]);
@@ -540,7 +540,7 @@ describe('a catalog', () => {
     expect(await causedBy('switch-off')).toEqual([
       ['SyndicationToggled', ['syndication DROP FAILED: SyndicationWithdrawn']],
     ]);
-    // AdCP cannot say that nothing stays.
+    // AdCP has no way to clear a catalog.
     expect((await status(setting, '?resourceId=feed')).items[0]).toMatchObject({
       status: 'DISABLED',
       responseData: { withdrawal: { removed: false, reason: expect.stringContaining('its last resource') } },
@@ -548,10 +548,10 @@ describe('a catalog', () => {
     expect(await agent.catalogs(setting.accountId)).toEqual(['feed']);
   });
 
-  it('that changes before its generation has begun with the agent leads to the call that brings it', async () => {
+  it('that changes before its generation has started with the agent is caused by both requests', async () => {
     const setting = await given();
     const records = async () => (await status(setting)).items;
-    /** Its work, of that generation. */
+    /** The listed work of that generation. */
     const listed = async (generation: number): Promise<boolean> => {
       const [first] = await records();
       const { rowCount } = await service.pool.query(
@@ -561,7 +561,7 @@ describe('a catalog', () => {
       return rowCount === 1;
     };
     const inRequest = (requestId: string) => ({ 'X-Request-Id': requestId });
-    /** What is listed of a generation waits meanwhile. */
+    /** Runs `work` while the listed work of a generation is delayed. */
     const holding = async (generation: number, work: () => Promise<void>): Promise<void> => {
       await service.pool.query(`
         create function hold() returns trigger language plpgsql as
@@ -576,9 +576,9 @@ describe('a catalog', () => {
         );
       }
     };
-    const isBrought = (items: number) => () => carried().then((now) => now === items);
-    const carried = async (): Promise<unknown> => (await records())[0]?.responseData?.['item_count'];
-    const taken: Led = [
+    const isSent = (items: number) => () => sentItemCount().then((now) => now === items);
+    const sentItemCount = async (): Promise<unknown> => (await records())[0]?.responseData?.['item_count'];
+    const taken: CauseText = [
       'syndication TAKE COMPLETED: SyndicationStarted SyndicationCompleted',
       ['sync_catalogs COMPLETED'],
     ];
@@ -590,7 +590,7 @@ describe('a catalog', () => {
       await publish(setting.advertiser, [inline('early', 2)], inRequest('while-pending'));
       await publish(setting.advertiser, [inline('early', 3)], inRequest('while-pending-too'));
     });
-    await until(isBrought(3), 20_000);
+    await until(isSent(3), 20_000);
     expect(await causedBy('made')).toEqual([['CatalogPublished']]);
     expect(await causedBy('on')).toEqual([['SyndicationToggled', taken]]);
     for (const requestId of ['while-pending', 'while-pending-too']) {
@@ -599,11 +599,11 @@ describe('a catalog', () => {
 
     await holding(2, async () => {
       await publish(setting.advertiser, [inline('early', 4)], inRequest('refreshes'));
-      // The worker that finds the change begins a generation, and the next one is held.
+      // The worker that finds the change starts a new generation, which is held.
       await until(() => listed(2), 20_000);
       await publish(setting.advertiser, [inline('early', 5)], inRequest('while-refreshing'));
     });
-    await until(isBrought(5), 20_000);
+    await until(isSent(5), 20_000);
     expect(await causedBy('refreshes')).toEqual([['CatalogPublished', ['SyndicationRefreshed', taken]]]);
     expect(await causedBy('while-refreshing')).toEqual([['CatalogPublished', taken]]);
 
@@ -631,7 +631,7 @@ describe('a catalog', () => {
     expect(await trees()).toEqual(before);
   }, 120_000);
 
-  it('that is larger than a call may be is FAILED', async () => {
+  it('that exceeds the size limit of a call is FAILED', async () => {
     const setting = await given();
     const items = Array.from({ length: 100 }, (_, n) => ({ sku: `${n}`, text: 'x'.repeat(60_000) }));
     await publish(setting.advertiser, [{ catalog_id: 'large', type: 'product', items }]);
@@ -654,7 +654,7 @@ describe('a toggle', () => {
     expect((await service.eventsOfAccount(account)).length).toBe(before);
   });
 
-  it('off of what never was on leaves a record that is off, and no work', async () => {
+  it('that disables a resource that was never enabled creates a disabled record and no work', async () => {
     const setting = await given('web');
     const off = await toggle(setting, 'web', false);
     expect([off.status, off.body.data[0]?.status]).toEqual([201, 'DISABLED']);
@@ -664,7 +664,7 @@ describe('a toggle', () => {
     );
   });
 
-  it('repeated with its key is answered as the first time, and is one toggle', async () => {
+  it('repeated with its key returns the first answer and has one effect', async () => {
     const setting = await given('web');
     const headers = { 'Idempotency-Key': `toggle-${setting.agentId}` };
     const first = await toggle(setting, 'web', true, {}, headers);
@@ -673,7 +673,7 @@ describe('a toggle', () => {
     expect([again.text, again.headers.get('idempotent-replayed')]).toEqual([first.text, 'true']);
   });
 
-  it('with one unknown agent among others, or an unknown resource, writes nothing', async () => {
+  it('with one unknown agent among others, or an unknown resource, appends no event', async () => {
     const setting = await given('web');
     const before = (await service.eventsOfAccount(account)).length;
     const unknown = `agt_${'0'.repeat(32)}`;
@@ -690,7 +690,7 @@ describe('a toggle', () => {
     expect((await status(setting)).total).toBe(0);
   });
 
-  it('of an id that a source and a catalog have must say which it means', async () => {
+  it('of an id that a source and a catalog share needs the resource type', async () => {
     const setting = await given('web');
     const catalogs = [{ catalog_id: 'web', type: 'product', items: [{ sku: '1' }] }];
     await account.api.post(`/advertisers/${setting.advertiser}/catalogs/sync`, { catalogs });
@@ -716,12 +716,12 @@ describe('a toggle', () => {
     ['adcpAgentIds', { adcpAgentIds: Array.from({ length: 101 }, (_, n) => `a${n}`) }],
     ['enabled', { enabled: 'true' }],
     ['resourceType', { resourceType: 'audience' }],
-  ])('is refused for its %s: %j', async (field, more) => {
+  ])('is refused with an invalid %s: %j', async (field, more) => {
     const setting = await given('web');
     expect(refusalOf(await toggle(setting, 'web', true, more))).toEqual(invalid(field));
   });
 
-  it('of an advertiser that is archived, is none, or is no number', async () => {
+  it('is refused for an archived, unknown or invalid advertiser', async () => {
     const setting = await given('web');
     await account.api.delete(`/advertisers/${setting.advertiser}`);
     expect(refusalOf(await toggle(setting, 'web', true))).toEqual([409, 'CONFLICT', undefined]);
@@ -734,7 +734,7 @@ describe('a toggle', () => {
     expect(refusalOf(bad)).toEqual(invalid('advertiserId'));
   });
 
-  it('needs to know who the buyer is at the agent: an account, or the brand', async () => {
+  it("needs the buyer's identity at the agent: an account or a brand", async () => {
     const setting = await given('web');
     const registered = await account.api.post<AgentResource>('/adcp-agents', {
       name: 'By brand',
@@ -754,11 +754,11 @@ describe('a toggle', () => {
 });
 
 describe('an agent that', () => {
-  it('is busy is asked again with the same key, until it has time', async () => {
+  it('is busy is called again with the same key until it accepts', async () => {
     const setting = await given('web');
     await agent.behave({ mode: 'busy' });
     await toggle(setting, 'web', true);
-    // While it is tried, the record says what went wrong last.
+    // During the attempts, the record shows the last error.
     await until(async () => (await status(setting)).items[0]?.errorMessage === 'Too many calls');
     expect((await settled(setting, 'SYNCING')).errorMessage).toBe('Too many calls');
     await agent.behave({ mode: 'works' });
@@ -766,7 +766,7 @@ describe('an agent that', () => {
     expect(await agent.eventSources(setting.accountId)).toEqual(['web']);
   });
 
-  it('rejects the call: FAILED with its words; switched on again, it is tried again', async () => {
+  it('rejects the call: FAILED with its message; enabled again, the call is repeated', async () => {
     const setting = await given('web');
     await agent.behave({ mode: 'rejecting' });
     await toggle(setting, 'web', true);
@@ -790,9 +790,9 @@ describe('an agent that', () => {
     expect((await settled(setting, 'FAILED')).errorMessage).toBe('This source cannot be kept');
   });
 
-  it('does not know the token: FAILED at once', async () => {
+  it('does not accept the token: FAILED immediately', async () => {
     const setting = await given('web');
-    // When it was registered it was out of order.
+    // It answered 500 when it was registered.
     let httpStatus = 500;
     const server = createServer((_request, response) => response.writeHead(httpStatus).end());
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -809,7 +809,7 @@ describe('an agent that', () => {
     server.close();
   });
 
-  it('is slow and is switched off meanwhile: DISABLED stays, and the agent deletes it', async () => {
+  it('is slow and is disabled meanwhile: the status stays DISABLED, and the agent deletes the resource', async () => {
     const setting = await given('web');
     const before = (await agent.state()).calls.length;
     await agent.behave({ mode: 'slow', delayMs: 2_000 });
@@ -818,24 +818,24 @@ describe('an agent that', () => {
     expect((await status(setting)).items[0]?.status).toBe('SYNCING');
     expect((await toggle(setting, 'web', false)).body.data[0]?.status).toBe('DISABLED');
     await agent.behave({ mode: 'works' });
-    await dropped(setting);
+    await untilDeleted(setting);
     expect((await agent.state()).effects.length).toBeGreaterThanOrEqual(2);
     await new Promise((resolve) => setTimeout(resolve, 2_500));
     expect((await status(setting)).items[0]?.status).toBe('DISABLED');
     expect(await agent.eventSources(setting.accountId)).toEqual([]);
   });
 
-  it('is switched on and off and on: the last toggle is what comes true', async () => {
+  it('is enabled, disabled and enabled: the last toggle takes effect', async () => {
     const setting = await given('web');
     for (const enabled of [true, false, true, false, true]) await toggle(setting, 'web', enabled);
     await settled(setting, 'COMPLETED');
     expect(await agent.eventSources(setting.accountId)).toEqual(['web']);
     for (const enabled of [false, true, false]) await toggle(setting, 'web', enabled);
-    await dropped(setting);
+    await untilDeleted(setting);
     expect(await agent.eventSources(setting.accountId)).toEqual([]);
   });
 
-  it('takes the call in and finishes it later: SYNCING until then, and one call', async () => {
+  it('accepts the call and finishes it later: SYNCING until then, with one call', async () => {
     const setting = await given('web');
     const before = (await agent.state()).calls.length;
     await agent.behave({ mode: 'submitted', delayMs: 1_500 });
@@ -855,7 +855,7 @@ describe('an agent that', () => {
     expect(await eventsOf('SyndicationStarted')).toHaveLength(1);
   });
 
-  it('accepts the call over A2A and is switched off meanwhile: it deletes it after finishing', async () => {
+  it('accepts the call over A2A and is disabled meanwhile: it deletes the resource after finishing', async () => {
     const setting = await given('web');
     const registered = await account.api.post<AgentResource>('/adcp-agents', {
       name: 'Sandbox over A2A',
@@ -871,7 +871,7 @@ describe('an agent that', () => {
     await until(async () => (await agent.state()).calls.length > before.calls.length);
     await agent.behave({ mode: 'works' });
     await toggle(overA2a, 'web', false);
-    await dropped(overA2a);
+    await untilDeleted(overA2a);
     expect((await agent.state()).effects).toHaveLength(before.effects.length + 2);
     expect(await agent.eventSources(setting.accountId)).toEqual([]);
     expect((await status(overA2a)).items[0]).toMatchObject({
@@ -880,20 +880,20 @@ describe('an agent that', () => {
     });
   });
 
-  it('takes the call in and fails at it: FAILED with its words', async () => {
+  it('accepts the call and fails later: FAILED with its message', async () => {
     const setting = await given('web');
     await agent.behave({ mode: 'submitted-failing', delayMs: 0 });
     await toggle(setting, 'web', true);
     expect((await settled(setting, 'FAILED')).errorMessage).toBe('The review was not passed');
   });
 
-  it('refuses the deletion is asked again when it is switched off again', async () => {
+  it('refuses the deletion is called again when it is disabled again', async () => {
     const setting = await given('web');
     await toggle(setting, 'web', true);
     await settled(setting, 'COMPLETED');
     await agent.behave({ mode: 'rejecting' });
     await toggle(setting, 'web', false);
-    await dropped(setting);
+    await untilDeleted(setting);
     const { items } = await status(setting);
     expect(items[0]?.responseData?.['withdrawal']).toMatchObject({ removed: false });
     expect(await agent.eventSources(setting.accountId)).toEqual(['web']);
@@ -904,7 +904,7 @@ describe('an agent that', () => {
       'DISABLED',
       null,
     ]);
-    await dropped(setting);
+    await untilDeleted(setting);
     expect((await status(setting)).items[0]?.responseData).toEqual({ withdrawal: { removed: true } });
     expect(await agent.eventSources(setting.accountId)).toEqual([]);
     const before = (await service.eventsOfAccount(account)).length;
@@ -912,17 +912,17 @@ describe('an agent that', () => {
     expect((await service.eventsOfAccount(account)).length).toBe(before);
   });
 
-  /** Switched off while its agent is unavailable, with more failed attempts than any other call gets. */
-  const givenAway = async () => {
+  /** A resource that was disabled while its agent is unavailable, with more failed attempts than other calls get. */
+  const givenUnavailable = async () => {
     const setting = await given('web');
-    const way = await startWayTo(agent.url);
-    const registered = await register({ url: way.url, accountId: setting.accountId });
-    const behindIt = { ...setting, agentId: registered.body.data.id };
-    await toggle(behindIt, 'web', true);
-    const { id } = await settled(behindIt, 'COMPLETED');
-    await way.close();
-    await toggle(behindIt, 'web', false);
-    /** Its next try is due at once. @returns tries so far */
+    const proxy = await startProxyTo(agent.url);
+    const registered = await register({ url: proxy.url, accountId: setting.accountId });
+    const viaProxy = { ...setting, agentId: registered.body.data.id };
+    await toggle(viaProxy, 'web', true);
+    const { id } = await settled(viaProxy, 'COMPLETED');
+    await proxy.close();
+    await toggle(viaProxy, 'web', false);
+    /** Makes the next attempt due now. @returns the number of attempts so far */
     const hasten = async (): Promise<number | undefined> =>
       (
         await service.pool.query<{ attempts: number }>(
@@ -931,25 +931,25 @@ describe('an agent that', () => {
         )
       ).rows[0]?.attempts;
     await until(async () => ((await hasten()) ?? 0) > ATTEMPTS_MAX, 40_000);
-    expect((await status(behindIt)).items[0]).toMatchObject({ status: 'DISABLED', responseData: null });
+    expect((await status(viaProxy)).items[0]).toMatchObject({ status: 'DISABLED', responseData: null });
     expect(await agent.eventSources(setting.accountId)).toEqual(['web']);
-    return { setting: behindIt, way, hasten };
+    return { setting: viaProxy, proxy, hasten };
   };
 
-  it('is unavailable when it is switched off, and deletes it after its return', async () => {
-    const { setting, way, hasten } = await givenAway();
-    await way.open();
+  it('is unavailable when it is disabled deletes the resource after its return', async () => {
+    const { setting, proxy, hasten } = await givenUnavailable();
+    await proxy.open();
     await until(async () => (await hasten()) === undefined);
     expect((await status(setting)).items[0]?.responseData).toEqual({ withdrawal: { removed: true } });
     expect(await agent.eventSources(setting.accountId)).toEqual([]);
-    await way.close();
+    await proxy.close();
   }, 90_000);
 
   it('is permanently unavailable can be removed before the last attempt', async () => {
-    const { setting, hasten } = await givenAway();
+    const { setting, hasten } = await givenUnavailable();
     const remove = () => account.api.delete(`/adcp-agents/${setting.agentId}`);
     expect((await remove()).status).toBe(409);
-    // A try that ends now writes the row again, with the time that its stream gives it.
+    // An attempt that ends now updates the row, with the time in its stream.
     await until(async () => {
       await service.pool.query(
         `update syndication_records set updated_at = updated_at - interval '11 minutes'
@@ -961,7 +961,7 @@ describe('an agent that', () => {
     expect((await status(setting)).items[0]?.responseData?.['withdrawal']).toMatchObject({ removed: false });
   }, 90_000);
 
-  it('cannot be forgotten while it has something', async () => {
+  it('has resources cannot be deleted', async () => {
     const setting = await given('web');
     await toggle(setting, 'web', true);
     const remove = () => account.api.delete(`/adcp-agents/${setting.agentId}`);
@@ -969,13 +969,13 @@ describe('an agent that', () => {
     await settled(setting, 'COMPLETED');
     expect((await remove()).status).toBe(409);
     await toggle(setting, 'web', false);
-    await dropped(setting);
+    await untilDeleted(setting);
     expect((await remove()).status).toBe(204);
   });
 });
 
 describe('archiving an advertiser', () => {
-  it('switches off all that it has at agents; restoring leaves it off', async () => {
+  it('disables all its records; restoring it leaves them disabled', async () => {
     const setting = await given('a', 'b');
     await toggle(setting, 'a', true);
     await toggle(setting, 'b', true);
@@ -988,8 +988,8 @@ describe('archiving an advertiser', () => {
   });
 });
 
-describe('archiving and restoring an advertiser at once', () => {
-  it('leaves off what it had at agents', async () => {
+describe('archiving an advertiser and restoring it immediately', () => {
+  it('disables its records', async () => {
     const setting = await given('a');
     await toggle(setting, 'a', true);
     await until(async () => (await status(setting, '?status=COMPLETED')).total === 1);
@@ -1000,8 +1000,8 @@ describe('archiving and restoring an advertiser at once', () => {
   }, 90_000);
 });
 
-describe('what has changed since it was switched on', () => {
-  it('was deleted: it can be switched off, not on again, and the agent is free then', async () => {
+describe('a resource that has changed since it was enabled', () => {
+  it('and was deleted can be disabled but not enabled again, and its agent can be removed afterwards', async () => {
     const setting = await given('web', 'app');
     await toggle(setting, 'web', true);
     await settled(setting, 'COMPLETED');
@@ -1011,13 +1011,13 @@ describe('what has changed since it was switched on', () => {
       delete_missing: true,
     });
     expect((await toggle(setting, 'web', false)).status).toBe(201);
-    await dropped(setting);
+    await untilDeleted(setting);
     expect(await agent.eventSources(setting.accountId)).toEqual([]);
     expect((await toggle(setting, 'web', true)).status).toBe(404);
     expect((await account.api.delete(`/adcp-agents/${setting.agentId}`)).status).toBe(204);
   });
 
-  it('was known to the agent by another brand: it is dropped where it is', async () => {
+  it('and was sent under another brand is deleted under that brand', async () => {
     const created = await account.api.post<AdvertiserResource>('/advertisers', {
       name: 'Acme',
       brand: 'acme-before.com',
@@ -1040,13 +1040,13 @@ describe('what has changed since it was switched on', () => {
       200,
     );
     await toggle(setting, 'web', false);
-    await dropped(setting);
+    await untilDeleted(setting);
     expect(await atAgent()).toEqual([]);
   });
 });
 
 describe('GET /advertisers/{id}/syndication-status', () => {
-  it('filters by everything, pages, and counts what matches', async () => {
+  it('filters by each parameter, pages, and counts the matching records', async () => {
     const setting = await given('s1', 's2', 's3');
     const other = await given();
     const both = { adcpAgentIds: [setting.agentId, other.agentId] };
@@ -1070,7 +1070,7 @@ describe('GET /advertisers/{id}/syndication-status', () => {
     expect(await count('?limit=4')).toEqual([4, 6]);
     expect(await count('?limit=4&offset=4')).toEqual([2, 6]);
     expect(await count('?take=1&skip=9007199254740991')).toEqual([0, 6]);
-    // What was switched off is being dropped at its agents still, which changes its record once more.
+    // Agents are still deleting disabled resources, which updates their records once more.
     await until(
       async () =>
         (await service.pool.query(`select from work_list where kind = 'syndication'`)).rows.length === 0,
@@ -1100,7 +1100,7 @@ describe('GET /advertisers/{id}/syndication-status', () => {
     ['resourceType', 'resourceType=X'],
     ['resourceId', 'resourceId='],
     ['adcpAgentId', 'adcpAgentId='],
-  ])('refuses %s in %s', async (field, query) => {
+  ])('refuses %s in %s with 400', async (field, query) => {
     const { advertiser } = await given();
     const answer = await account.api.get(`/advertisers/${advertiser}/syndication-status?${query}`);
     expect([answer.status, answer.body.error?.code]).toEqual([400, 'VALIDATION_ERROR']);

@@ -4,7 +4,7 @@ import { createLog } from '../../app/log.ts';
 import { refusalOf } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
-/** A task while what it stands for is still being applied. */
+/** A task while the read models still apply its events. */
 
 let open: () => void = () => undefined;
 const gate = new Promise<void>((resolve) => {
@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-it('is working until everything that was accepted is there, and completed from then on', async () => {
+it('a task is working until all its events are applied, and completed from then on', async () => {
   const { id } = (await account.api.post<AdvertiserResource>('/advertisers', { name: 'Acme' })).body.data;
   const audiences = [{ audienceId: 'crm', add: [{ hashedEmail: 'a'.repeat(64) }] }];
   const accepted = await account.api.post<{ taskId: string }>(`/advertisers/${id}/audiences/sync`, {
@@ -52,7 +52,7 @@ it('is working until everything that was accepted is there, and completed from t
   });
 });
 
-it('is forgotten after 30 days: 404 then, and not working again', async () => {
+it('a task is deleted after 30 days: 404, not working', async () => {
   const { id } = (await account.api.post<AdvertiserResource>('/advertisers', { name: 'Acme' })).body.data;
   const sync = async (audienceId: string): Promise<string> => {
     const audiences = [{ audienceId }];

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { refusalOf, type ApiAnswer } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
-/** Wherever a client sends a time, the same texts are times and the others get the same word (docs/guides/requests.md). */
+/** Every place accepts the same texts as times and refuses others with the same message (docs/guides/requests.md). */
 
 let service: RunningService;
 let account: TestAccount;
@@ -19,23 +19,23 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 const MINUTE_MS = 60_000;
-/** To the second, as `date-time` without a fraction. */
+/** In seconds, as `date-time` without a fraction. */
 const ahead = (ms: number): string => new Date(Date.now() + ms).toISOString().slice(0, 19);
 
-type Sent = (time: string) => Promise<ApiAnswer<unknown>>;
+type SendTime = (time: string) => Promise<ApiAnswer<unknown>>;
 const inQuery =
-  (path: string): Sent =>
+  (path: string): SendTime =>
   (time) =>
     account.api.get(`${path}${encodeURIComponent(time)}`);
 const advertiser =
-  (path: string): Sent =>
+  (path: string): SendTime =>
   (time) =>
     inQuery(`/advertisers/${advertiserId}${path}`)(time);
 const campaign = (flight: object): Promise<ApiAnswer<unknown>> =>
   account.api.post('/campaigns', { advertiserId, name: 'Spring', flight });
 
-/** Every place where a client says a time, but for conversion events: those are refused one by one. */
-const places: readonly (readonly [field: string, Sent])[] = [
+/** Every place where a client sends a time, except conversion events, which are refused one by one. */
+const places: readonly (readonly [field: string, SendTime])[] = [
   ['flight.startAt', (startAt) => campaign({ startAt, endAt: '9000-01-01T00:00:00Z' })],
   ['flight.endAt', (endAt) => campaign({ startAt: '1970-01-01T00:00:00Z', endAt })],
   ['expiresAt', (expiresAt) => account.api.post('/api-keys', { name: 'CI', expiresAt })],
@@ -56,7 +56,7 @@ describe.each(places)('%s', (field, send) => {
     ['with one digit of a second', (at: string) => `${at}.5Z`],
     ['with forty digits of a second', (at: string) => `${at}.${'5'.repeat(40)}Z`],
     ['with an offset', (at: string) => `${at}-00:00`],
-  ])('is taken %s', async (_form, write) => {
+  ])('accepts a time %s', async (_form, write) => {
     const answer = await send(write(ahead(10 * MINUTE_MS)));
     expect([answer.text.slice(0, 300), answer.status < 300]).toEqual([expect.any(String), true]);
   });
@@ -66,14 +66,14 @@ describe.each(places)('%s', (field, send) => {
     ['1969-12-31T23:59:59Z', 'from 1970 to 9999'],
     ['2026-02-30T12:00:00Z', 'RFC 3339'],
     ['2026-01-31 12:00:00Z', 'RFC 3339'],
-  ])('of %s is refused with a word about why', async (time, word) => {
+  ])('refuses %s with the reason', async (time, word) => {
     const answer = await send(time);
     expect(refusalOf(answer)).toEqual([400, 'VALIDATION_ERROR', field]);
     expect(answer.body.error?.message).toContain(word);
   });
 });
 
-it('the time of a conversion event is taken and refused like any other', async () => {
+it('the time of a conversion event is accepted or refused by the same rules', async () => {
   const at = ahead(-MINUTE_MS);
   const times = [
     `${at}z`.replace('T', 't'),

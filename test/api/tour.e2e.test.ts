@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 it(
-  'the tour goes through all 14 endpoints and a history on an empty service, and shows no API key and no token of an upload',
+  'the tour calls all 14 endpoints and a history on an empty service, and shows no API key and no upload token',
   async () => {
     const child = spawn(process.execPath, ['--no-warnings', shippedProgram('tour.js')], {
       env: { PATH: process.env['PATH'], DATABASE_URL: database.url },
@@ -30,12 +30,12 @@ it(
     );
     expect(stdout).toMatch(/^\.\.\. \d+ more lines$/m);
     expect(stdout).not.toContain('Press Enter');
-    // The endpoints one after the other, by their numbers.
+    // The endpoints in the order of their numbers.
     const headed = [...stdout.matchAll(/^(\d+)\. [^\n]+\n[^]*?\n\n(\d{3}), /gm)];
     expect(headed.map(([, endpoint]) => Number(endpoint))).toEqual(
       Array.from({ length: 14 }, (_, n) => n + 1),
     );
-    // At the end a line of each, answered with what it should be.
+    // The summary has a line for each, with the expected status.
     const [, summary = ''] = stdout.split('\nSummary: ');
     expect(summary.split('\n')[0]).toMatch(/^14 of 14 endpoints, \d+ requests$/);
     const lines = [...summary.matchAll(/^ *(\d+) +(\d{3}) +([A-Z]+ \/\S+) +[\d.]+ ms/gm)];
@@ -45,7 +45,7 @@ it(
       ),
     );
     expect(summary.trimEnd().split('\n')).toHaveLength(1 + lines.length);
-    // What was asked of the past, in this order, and that it was answered.
+    // The requests for history, in this order, with their answers.
     const id = /GET \/api\/v2\/buyer\/advertisers\/(\d+)\/history\n\n200,/.exec(stdout)?.[1];
     const asked = ['/explain?path=/name', '?asOf=2', '/diff?from=2'];
     const answered = asked.map((what) =>
@@ -63,7 +63,7 @@ it(
   TOUR_MS_MAX,
 );
 
-describe('on a service that runs', () => {
+describe('on a running service', () => {
   const tour = async (...args: readonly string[]) => {
     const child = spawn(process.execPath, ['--no-warnings', shippedProgram('tour.js'), ...args], {
       env: { PATH: process.env['PATH'] },
@@ -83,7 +83,7 @@ describe('on a service that runs', () => {
   afterAll(() => Promise.all([service.stop(), agent.stop()]));
 
   it(
-    'the tour comes to its end while another account holds an audience at the same agent, and leaves that there',
+    'the tour succeeds while another account has an audience at the same agent, and leaves that unchanged',
     async () => {
       const { api } = await service.openAccount('Another');
       const { id } = (await api.post<{ id: number }>('/advertisers', { name: 'Other' })).body.data;
@@ -118,7 +118,7 @@ describe('on a service that runs', () => {
     2 * TOUR_MS_MAX,
   );
 
-  it('the tour says at its start what would keep it from its end, and creates nothing', async () => {
+  it('the tour checks its requirements at the start, and creates no data if one is missing', async () => {
     const strict = await startRunningService();
     const { api, apiKey } = await strict.openAccount();
     const origin = new URL(agent.url).origin;
@@ -136,7 +136,7 @@ describe('on a service that runs', () => {
     await strict.stop();
   });
 
-  it('on a terminal the tour waits for Enter between two chapters', async () => {
+  it('on a terminal the tour waits for Enter between chapters', async () => {
     const own = await createTestDatabase();
     const child = spawn(
       'script',
@@ -161,7 +161,7 @@ describe('on a service that runs', () => {
     await own.drop();
   }, 60_000);
 
-  it('with --keep the tour leaves its service running until Ctrl-C, and says what to try next', async () => {
+  it('with --keep the tour leaves its service running until Ctrl-C, and prints what to try next', async () => {
     const own = await createTestDatabase();
     const child = spawn(process.execPath, ['--no-warnings', shippedProgram('tour.js'), '--keep'], {
       env: { PATH: process.env['PATH'], DATABASE_URL: own.url },
@@ -181,7 +181,7 @@ describe('on a service that runs', () => {
     await own.drop();
   }, 90_000);
 
-  it('interrupted, the tour ends its programs and says 130, as a shell does', async () => {
+  it('an interrupted tour ends its programs and exits with 130, as a shell does', async () => {
     const own = await createTestDatabase();
     const child = spawn(process.execPath, ['--no-warnings', shippedProgram('tour.js')], {
       env: { PATH: process.env['PATH'], DATABASE_URL: own.url },

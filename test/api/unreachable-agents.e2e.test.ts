@@ -40,7 +40,7 @@ const startWorker = (): Program => {
   return worker;
 };
 
-/** A port at which nothing listens. */
+/** A port at which no program listens. */
 const freePort = (): Promise<number> =>
   new Promise((resolve) => {
     const server = createServer().listen(0, '127.0.0.1', () => {
@@ -84,8 +84,8 @@ const recordNow = async (advertiserId: number) =>
   (await account.api.get<{ items: SyndicationResource[] }>(`/advertisers/${advertiserId}/syndication-status`))
     .body.data.items[0];
 
-describe('an agent at an address where nothing answers', () => {
-  it('is registered as UNREACHABLE, with the reason in words and the time when it is asked again', async () => {
+describe('an agent that does not answer', () => {
+  it('is registered as UNREACHABLE, with the reason in words and the time of the next check', async () => {
     const url = `http://127.0.0.1:${await freePort()}/mcp`;
     const { status, body } = await register(url);
     expect([status, body.data]).toEqual([
@@ -130,7 +130,7 @@ describe('an agent at an address where nothing answers', () => {
     expect([first.status, again.text]).toEqual([201, first.text]);
   });
 
-  it('a toggle at it is accepted and says at once what is the matter; when the agent answers, it is done', async () => {
+  it('accepts a toggle and names the obstacle immediately; when it answers, the resource is sent', async () => {
     const port = await freePort();
     const url = `http://127.0.0.1:${port}/mcp`;
     const { id } = (await register(url)).body.data;
@@ -145,7 +145,7 @@ describe('an agent at an address where nothing answers', () => {
     ]);
     expect((await recordNow(advertiserId))?.errorMessage).toBe(record?.errorMessage);
 
-    // A worker asks it in vain, and is killed: what is due next is not in its memory.
+    // A worker checks the agent without success and is killed. The next check must not depend on its memory.
     const first = startWorker();
     await until(async () => (await eventsOfAgent(id)).length >= 3, 30_000);
     await first.end('SIGKILL');
@@ -164,10 +164,10 @@ describe('an agent at an address where nothing answers', () => {
     await until(async () => (await recordNow(advertiserId))?.status === 'COMPLETED', 60_000);
     expect((await recordNow(advertiserId))?.errorMessage).toBeNull();
     expect(await agent.eventSources('acct')).toEqual(['shop']);
-    // None of the tries of the record went to an agent that was not there.
+    // No attempt of the record was made while the agent was unavailable.
     const types = (await service.eventsOfAccount(account)).map(({ type }) => type);
     expect(types.filter((type) => type === 'SyndicationFailed')).toEqual([]);
-    // The history says who found out, and when.
+    // The history contains each check.
     const history = await account.api.get<{ events: { type: string; actor: unknown }[] }>(
       `/adcp-agents/${id}/history`,
     );
@@ -185,7 +185,7 @@ describe('an agent at an address where nothing answers', () => {
     ).toBe(0);
   }, 120_000);
 
-  it('a toggle that switches off at it names no obstacle', async () => {
+  it('accepts a toggle that disables a resource, without an obstacle', async () => {
     const { id } = (await register(`http://127.0.0.1:${await freePort()}/mcp`)).body.data;
     const advertiserId = await advertiserWithSource();
     await toggle(advertiserId, id, true);
@@ -193,7 +193,7 @@ describe('an agent at an address where nothing answers', () => {
     expect([off?.status, off?.errorMessage]).toEqual(['DISABLED', null]);
   });
 
-  it('of an address where something else answers, it is said what did', async () => {
+  it('is registered with the status of another program that answers at its address', async () => {
     const other = createHttpServer((_, response) => response.writeHead(404).end('a shop'));
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     started.push({ stop: () => new Promise((resolve) => other.close(resolve)) });

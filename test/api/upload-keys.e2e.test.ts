@@ -17,7 +17,7 @@ import {
 let service: RunningService;
 let account: TestAccount;
 let advertiser: number;
-/** A new one for every test. */
+/** A new key for every test. */
 let key: string;
 let reservation: Reservation;
 beforeAll(async () => {
@@ -50,7 +50,7 @@ const expectReplay = (first: UploadAnswer, second: UploadAnswer): void => {
   expect(outcomeOf(first)).toEqual([200, null, null]);
   expect([...outcomeOf(second), second.text]).toEqual([200, null, 'true', first.text]);
 };
-/** As if the answer had never been kept. */
+/** Resets the claim as if the answer had never been stored. */
 const uncomplete = (): Promise<unknown> =>
   service.pool.query(
     `update idempotency_keys set completed_at = null, status = null, body = null, lease_until = now()
@@ -66,14 +66,14 @@ describe('the same bytes with the same key', () => {
     ['POST', 'POST'],
     ['PUT', 'POST'],
     ['POST', 'PUT'],
-  ])('by %s and by %s get the first answer, and there is one asset', async (one, other) => {
+  ])('by %s and by %s return the first answer and create one asset', async (one, other) => {
     const first = await put(text('one'), { method: one });
     expectReplay(first, await put(text('one'), { method: other }));
     expect(await eventsOf(reservation)).toEqual(['AssetReserved', 'AssetUploaded']);
     expect(await strayUploads(service.pool, service.dataDir)).toEqual([]);
   });
 
-  it('get it although the asset was deleted since, or its advertiser archived', async () => {
+  it('return it although the asset was deleted since, or its advertiser archived', async () => {
     const first = await put(text('one'));
     await account.api.delete(`/advertisers/${advertiser}/assets/${reservation.assetId}`);
     expectReplay(first, await put(text('one')));
@@ -89,14 +89,14 @@ describe('the same bytes with the same key', () => {
   it.each([
     ['was never completed', uncomplete],
     ['is lost', forgetClaim],
-  ])('get it although the claim of the key %s', async (_what, change) => {
+  ])('return it although the claim of the key %s', async (_what, change) => {
     const first = await put(text('one'));
     await change();
     expectReplay(first, await put(text('one')));
     expect(await eventsOf(reservation)).toEqual(['AssetReserved', 'AssetUploaded']);
   });
 
-  it('at once make one asset, and leave nothing behind', async () => {
+  it('sent concurrently create one asset and leave no other file', async () => {
     const answers = await Promise.all(Array.from({ length: 6 }, () => put(text('one'))));
     for (const answer of answers) {
       expect([200, 409]).toContain(answer.status);
@@ -111,7 +111,7 @@ describe('the same bytes with the same key', () => {
 });
 
 describe('another request', () => {
-  it('with other bytes and the same key is refused, and changes nothing', async () => {
+  it('with other bytes and the same key is refused and has no effect', async () => {
     const first = await put(text('one'));
     const other = await put(text('two'));
     expect([other.status, other.error?.code, other.error?.field]).toEqual([
@@ -122,14 +122,14 @@ describe('another request', () => {
     expectReplay(first, await put(text('one')));
   });
 
-  it('with the same bytes and another key is no replay', async () => {
+  it('with the same bytes and another key is not a replay', async () => {
     await put(text('one'));
     const again = await put(text('one'), { idempotencyKey: `${key}-2` });
     expect(outcomeOf(again)).toEqual([200, null, null]);
     expect(await eventsOf(reservation)).toEqual(['AssetReserved', 'AssetUploaded']);
   });
 
-  it('with other bytes and another key, or none, meets the upload that is finished', async () => {
+  it('with other bytes and another key, or none, is refused after the upload has finished', async () => {
     await put(text('one'));
     expect(outcomeOf(await put(text('two'), { idempotencyKey: `${key}-2` }))).toEqual([
       409,
@@ -146,7 +146,7 @@ describe('another request', () => {
     expect(outcomeOf(await put(text('two'), { to: other }))).toEqual([200, null, 'true']);
   });
 
-  it('of the account may have the same key', async () => {
+  it('to another route may have the same key', async () => {
     await put(text('one'));
     const created = await account.api.post('/advertisers', { name: 'Acme' }, { 'Idempotency-Key': key });
     expect([created.status, created.headers.get('idempotent-replayed')]).toEqual([201, null]);
@@ -165,7 +165,7 @@ describe('a refused upload', () => {
     expect(outcomeOf(await put(text('one'), { to }))).toEqual([200, null, null]);
   });
 
-  it('names a key of another form', async () => {
+  it('names an invalid key', async () => {
     const { status, error } = await put(text('one'), { idempotencyKey: 'short' });
     expect([status, error?.code, error?.field]).toEqual([400, 'VALIDATION_ERROR', 'Idempotency-Key']);
   });

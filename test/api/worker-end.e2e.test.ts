@@ -10,11 +10,14 @@ import { startRunningService, type RunningService } from '../support/running-ser
 import { startSandboxAgent, type SandboxAgent } from '../support/sandbox-agent.ts';
 import { until } from '../support/toy-projection.ts';
 
-/** What a process that ends has handed out of the list of work, and the process that goes on. */
+/** Work that a process has claimed when it ends, and the process that continues it. */
 
 const settings = { OUTBOUND_ALLOW_LOOPBACK: 'true', AGENT_CHECK_MS: '1500' };
 const SOURCES = ['web', 'app', 'shop'];
-/** A look waits for the lock for 2 s at most: only one that has just begun to is still there after `ENDS_WITHIN_MS`. */
+/**
+ * A claim query waits for the lock for 2 s at most. Only one that has just begun still waits after
+ * `ENDS_WITHIN_MS`.
+ */
 const [JUST_BEGUN_MS, ENDS_WITHIN_MS] = [300, 700];
 
 let service: RunningService;
@@ -34,7 +37,7 @@ afterAll(async () => {
   await agent.stop();
 });
 
-it('SIGTERM in the middle of a look at the list of work: another process takes at once what it has handed out', async () => {
+it('after SIGTERM during a claim of work, another process immediately takes the claimed work', async () => {
   const { api } = await service.openAccount();
   const { id } = (await api.post<AdvertiserResource>('/advertisers', { name: 'Acme' })).body.data;
   await api.post(`/advertisers/${id}/event-sources/sync`, {
@@ -50,7 +53,7 @@ it('SIGTERM in the middle of a look at the list of work: another process takes a
   });
   const work = async () => (await service.pool.query('select from work_list')).rows;
 
-  // The look stands still where it is about to give turns.
+  // The query waits just before it claims.
   await locked.query('select pg_advisory_lock($1)', [advisoryLocks.workOffers]);
   for (const resourceId of SOURCES) {
     const on = { resourceId, adcpAgentIds: [registered.body.data.id], enabled: true };
@@ -73,7 +76,7 @@ it('SIGTERM in the middle of a look at the list of work: another process takes a
   await locked.query('select pg_advisory_unlock($1)', [advisoryLocks.workOffers]);
   await ended;
   const { rowCount } = await locked.query(
-    // Nothing of it is offered again: only as a job can it be found.
+    // The work cannot be claimed again: it can only be found as a job.
     `update work_list set leased_until = now() + interval '1 hour' where leased_until is not null`,
   );
   expect(rowCount).toBe(SOURCES.length);
