@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
-import { invalid, refusalOf, type Api, type ApiAnswer } from '../support/api-client.ts';
+import { invalid, notFound, refusalOf, type Api, type ApiAnswer } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
 /** Detail, archive and restore, and ids on every route. */
@@ -72,7 +72,7 @@ describe('restore', () => {
     const { id } = await createdBy(account);
     const active = await account.api.post(`/advertisers/${id}/restore`);
     const absent = await account.api.post('/advertisers/2147483647/restore');
-    expect(refusalOf(active)).toEqual([404, 'NOT_FOUND', undefined]);
+    expect(refusalOf(active)).toEqual(notFound());
     expect(absent.text).toBe(active.text);
     expect(await history(id)).toEqual(['AdvertiserCreated']);
   });
@@ -124,7 +124,7 @@ describe.each(routes)('the id in %s', (_route, call) => {
     const archived = (await createdBy(stranger)).id;
     await stranger.api.delete(`/advertisers/${archived}`);
     const absent = await call(account.api, '2147483647');
-    expect(refusalOf(absent)).toEqual([404, 'NOT_FOUND', undefined]);
+    expect(refusalOf(absent)).toEqual(notFound());
     // Headers that differ between any two requests.
     const ofTheRequest = ['x-request-id', 'date', 'ratelimit-remaining', 'ratelimit-reset'];
     const headersOf = ({ headers }: ApiAnswer<unknown>): object =>

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
-import { invalid, refusalOf, untilDefinite, type ApiAnswer } from '../support/api-client.ts';
+import { conflict, invalid, refusalOf, untilDefinite, type ApiAnswer } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
 /** PUT /api/v2/buyer/advertisers/{id} (specification, endpoint 3). */
@@ -217,19 +217,17 @@ describe('a member that cannot change', () => {
   it('primaryCurrency, once locked: another value is 409, the current one is accepted', async () => {
     await append('AdvertiserCurrencyLocked');
     expect((await read()).currencyLocked).toBe(true);
-    expect(refusalOf(await update({ name: 'Other', primaryCurrency: 'USD' }))).toEqual([
-      409,
-      'CONFLICT',
-      'primaryCurrency',
-    ]);
+    expect(refusalOf(await update({ name: 'Other', primaryCurrency: 'USD' }))).toEqual(
+      conflict('primaryCurrency'),
+    );
     expect(await read()).toMatchObject({ name: 'Acme', primaryCurrency: 'EUR' });
     expect((await update({ name: 'Other', primaryCurrency: 'EUR' })).body.data.name).toBe('Other');
   });
 
   it('of an archived advertiser: any update is 409', async () => {
     await account.api.delete(`/advertisers/${acme.id}`);
-    expect(refusalOf(await update({ name: 'Other' }))).toEqual([409, 'CONFLICT', undefined]);
-    expect(refusalOf(await update({}))).toEqual([409, 'CONFLICT', undefined]);
+    expect(refusalOf(await update({ name: 'Other' }))).toEqual(conflict());
+    expect(refusalOf(await update({}))).toEqual(conflict());
     expect((await read()).name).toBe('Acme');
   });
 });

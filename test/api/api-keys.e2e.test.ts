@@ -7,7 +7,7 @@ import type { ApiKeyResource } from '../../domain/accounts/resource.ts';
 import { createKey, createUser, setAccess } from '../../cli/operate-accounts.ts';
 import { isoTimestamp, systemClock } from '../../shared/async/clock.ts';
 import { fingerprintOf } from '../../shared/idempotency/request-fingerprint.ts';
-import { apiOf, invalid, refusalOf, type Api } from '../support/api-client.ts';
+import { apiOf, conflict, invalid, notFound, refusalOf, type Api } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
 /** Accounts and API keys over HTTP (specification, Authentication). */
@@ -133,7 +133,7 @@ describe('issuing with an Idempotency-Key', () => {
     const other = await issue(api, { name: 'Other' });
     const first = await api.post<NewKey>('/api-keys', { name: 'Once' }, headers);
     const again = await apiWith(other.key).post('/api-keys', { name: 'Once' }, headers);
-    expect(refusalOf(again)).toEqual([409, 'CONFLICT', undefined]);
+    expect(refusalOf(again)).toEqual(conflict());
     expect(again.body.error?.details).toEqual({ id: first.body.data.id });
     expect(again.text).not.toContain(first.body.data.key);
     expect((await apiWith(first.body.data.key).get('/advertisers')).status).toBe(200);
@@ -231,7 +231,7 @@ describe('revoking', () => {
     const { id, key } = await issue(stranger.api);
     const theirs = await account.api.delete(`/api-keys/${id}`);
     const nobodys = await account.api.delete('/api-keys/aaaaaaaaaaaaaaaa');
-    expect(refusalOf(theirs)).toEqual([404, 'NOT_FOUND', undefined]);
+    expect(refusalOf(theirs)).toEqual(notFound());
     expect(theirs.text).toBe(nobodys.text);
     expect((await apiWith(key).get('/advertisers')).status).toBe(200);
   });

@@ -3,7 +3,7 @@ import { amount } from '../support/amount.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import { resourceIdOf } from '../../shared/aggregate/ids.ts';
-import { invalid, refusalOf, type ApiAnswer } from '../support/api-client.ts';
+import { conflict, invalid, notFound, refusalOf, type ApiAnswer } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
 let service: RunningService;
@@ -247,7 +247,7 @@ describe('sync', () => {
 
   it('is 409 for an archived advertiser and 404 for an unknown one', async () => {
     await account.api.delete(`/advertisers/${advertiserId}`);
-    expect(refusalOf(await sync([{ audienceId: 'a' }]))).toEqual([409, 'CONFLICT', undefined]);
+    expect(refusalOf(await sync([{ audienceId: 'a' }]))).toEqual(conflict());
     const unknown = await account.api.post('/advertisers/2147483647/audiences/sync', {
       audiences: [{ audienceId: 'a' }],
     });
@@ -485,7 +485,7 @@ describe('a task', () => {
   it.each(['nonsense', '00000000-0000-4000-8000-000000000000', '%F0%9F%98%80'])(
     'with the id %s is 404',
     async (id) => {
-      expect(refusalOf(await account.api.get(`/tasks/${id}`))).toEqual([404, 'NOT_FOUND', undefined]);
+      expect(refusalOf(await account.api.get(`/tasks/${id}`))).toEqual(notFound());
     },
   );
 });

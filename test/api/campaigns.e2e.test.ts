@@ -3,7 +3,7 @@ import { findEndedFlights } from '../../app/lookups/overdue.ts';
 import { createEndedFlights } from '../../command/campaigns/complete-campaigns.ts';
 import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import type { CampaignResource } from '../../domain/campaigns/resource.ts';
-import { invalid, refusalOf } from '../support/api-client.ts';
+import { conflict, invalid, notFound, refusalOf } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
 let service: RunningService;
@@ -15,7 +15,6 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 const api = (): TestAccount['api'] => account.api;
-const conflict = (field?: string) => [409, 'CONFLICT', field] as const;
 
 const advertiser = async (more: object = {}): Promise<number> =>
   (await api().post<AdvertiserResource>('/advertisers', { name: 'Acme', ...more })).body.data.id;
@@ -85,7 +84,7 @@ describe('create', () => {
   });
 
   it('is 404 for a missing advertiser and 409 for an archived one', async () => {
-    expect(refusalOf(await create(2_147_483_647))).toEqual([404, 'NOT_FOUND', 'advertiserId']);
+    expect(refusalOf(await create(2_147_483_647))).toEqual(notFound('advertiserId'));
     const id = await advertiser();
     await api().delete(`/advertisers/${id}`);
     expect(refusalOf(await create(id))).toEqual(conflict());

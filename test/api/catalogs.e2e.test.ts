@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { readCatalogItems } from '../../command/catalogs/catalog-content.ts';
 import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import { resourceIdOf } from '../../shared/aggregate/ids.ts';
-import { invalid, refusalOf, type ApiAnswer } from '../support/api-client.ts';
+import { conflict, invalid, refusalOf, type ApiAnswer } from '../support/api-client.ts';
 import { hostileUrls } from '../support/hostile-urls.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
@@ -202,7 +202,7 @@ describe('invalid input', () => {
 
   it('for an archived advertiser is 409, for an unknown one 404', async () => {
     await account.api.delete(`/advertisers/${advertiserId}`);
-    expect(refusalOf(await sync([products('a', [{}])]))).toEqual([409, 'CONFLICT', undefined]);
+    expect(refusalOf(await sync([products('a', [{}])]))).toEqual(conflict());
     expect(
       (await account.api.post('/advertisers/2147483647/catalogs/sync', { catalogs: [products('a', [{}])] }))
         .status,

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { BatchResult } from '../../domain/conversions/decide-batch.ts';
 import { freshnessColumns, freshnessSql } from '../../shared/follow-log/written-position.ts';
 import { consistentRead } from '../../shared/follow-log/consistent-read.ts';
-import { invalid, refusalOf, type ApiAnswer } from '../support/api-client.ts';
+import { conflict, invalid, notFound, refusalOf, type ApiAnswer } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
 /** POST /api/v2/buyer/event-sources/{key}/events (specification, endpoint 14). */
@@ -235,7 +235,7 @@ describe('a batch', () => {
     const uid = shown.headers.get('confirmation-uid') ?? '';
     const confirm = `,"confirm":true,"confirmationUid":"${uid}"`;
     const other = await logText(key, [text('a', '"value":2e999'), ...events.slice(1)], {}, confirm);
-    expect(refusalOf(other)).toEqual([409, 'CONFLICT', 'confirmationUid']);
+    expect(refusalOf(other)).toEqual(conflict('confirmationUid'));
     expect((await logText(key, events, {}, confirm)).body.data).toMatchObject({ accepted: 1 });
   });
 
@@ -288,18 +288,14 @@ describe('the source', () => {
     const stranger = await service.openAccount();
     const key = await newSource();
     for (const answer of [await log('never', items(1)), await log(key, items(1), { of: stranger })]) {
-      expect(refusalOf(answer)).toEqual([404, 'NOT_FOUND', undefined]);
+      expect(refusalOf(answer)).toEqual(notFound());
     }
   });
 
   it('must belong to the named advertiser', async () => {
     const key = await newSource();
     const other = await newAdvertiser();
-    expect(refusalOf(await log(key, items(1), { members: { advertiserId: other } }))).toEqual([
-      404,
-      'NOT_FOUND',
-      undefined,
-    ]);
+    expect(refusalOf(await log(key, items(1), { members: { advertiserId: other } }))).toEqual(notFound());
     expect((await log(key, items(1), { members: { advertiserId: advertiser } })).body.data).toEqual(
       result(1, 0),
     );
@@ -343,11 +339,7 @@ describe('the source', () => {
       event_sources: others.slice(0, 50).map((event_source_id) => ({ event_source_id })),
       delete_missing: true,
     });
-    expect(refusalOf(await log(key, [item('b')], { members: { advertiserId: owner } }))).toEqual([
-      409,
-      'CONFLICT',
-      undefined,
-    ]);
+    expect(refusalOf(await log(key, [item('b')], { members: { advertiserId: owner } }))).toEqual(conflict());
     await newSource({}, { key });
     expect((await log(key, [item('a'), item('b')])).body.data).toEqual(result(1, 1));
   });
@@ -357,7 +349,7 @@ describe('the source', () => {
     const key = await newSource({}, { owner });
     expect((await log(key, [item('a')])).body.data).toEqual(result(1, 0));
     await account.api.delete(`/advertisers/${owner}`);
-    expect(refusalOf(await log(key, [item('b')]))).toEqual([409, 'CONFLICT', undefined]);
+    expect(refusalOf(await log(key, [item('b')]))).toEqual(conflict());
     await account.api.post(`/advertisers/${owner}/restore`);
     expect((await log(key, [item('b')])).body.data).toEqual(result(1, 0));
   });
@@ -561,7 +553,7 @@ describe('confirm', () => {
     const events = [item('a')];
     const { uid } = await shown(key, events);
     await account.api.delete(`/advertisers/${owner}`);
-    expect(refusalOf(await confirmed(key, events, uid))).toEqual([409, 'CONFLICT', undefined]);
+    expect(refusalOf(await confirmed(key, events, uid))).toEqual(conflict());
     await account.api.post(`/advertisers/${owner}/restore`);
     expect((await confirmed(key, events, uid)).body.data).toEqual(result(1, 0));
   });
@@ -570,7 +562,7 @@ describe('confirm', () => {
     const key = await newSource();
     const events = [item('a')];
     const { uid } = await shown(key, events);
-    expect(refusalOf(await confirmed(key, [item('b')], uid))).toEqual([409, 'CONFLICT', 'confirmationUid']);
+    expect(refusalOf(await confirmed(key, [item('b')], uid))).toEqual(conflict('confirmationUid'));
     const stranger = await service.openAccount();
     const owner = await newAdvertiser(stranger);
     await newSource({}, { of: stranger, owner, key });

@@ -6,7 +6,7 @@ import type {
 } from '../../domain/creative-sessions/resource.ts';
 import type { CreativeDetail } from '../../domain/creatives/creative-detail.ts';
 import type { CreativeResource } from '../../domain/creatives/resource.ts';
-import { invalid, refusalOf } from '../support/api-client.ts';
+import { conflict, invalid, notFound, refusalOf } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
 let service: RunningService;
@@ -20,8 +20,6 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 const api = (): TestAccount['api'] => account.api;
-const conflict = (field?: string) => [409, 'CONFLICT', field] as const;
-const notFound = (field?: string) => [404, 'NOT_FOUND', field] as const;
 
 interface Page {
   readonly sessions: readonly CreativeSessionResource[];

@@ -4,7 +4,7 @@ import type { CampaignResource } from '../../domain/campaigns/resource.ts';
 import type { CreativeDetail } from '../../domain/creatives/creative-detail.ts';
 import { creativeIdOf, type CreativeResource } from '../../domain/creatives/resource.ts';
 import { creativeStream } from '../../domain/creatives/creative.ts';
-import { invalid, refusalOf } from '../support/api-client.ts';
+import { conflict, invalid, notFound, refusalOf } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { png } from '../support/sample-media.ts';
 import { reserve, upload } from '../support/uploads.ts';
@@ -20,8 +20,6 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 const api = (): TestAccount['api'] => account.api;
-const conflict = (field?: string) => [409, 'CONFLICT', field] as const;
-const notFound = (field?: string) => [404, 'NOT_FOUND', field] as const;
 
 const advertiser = async (): Promise<number> =>
   (await api().post<AdvertiserResource>('/advertisers', { name: 'Acme' })).body.data.id;

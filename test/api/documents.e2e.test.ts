@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { version } from '../../app/version.ts';
-import { refusalOf } from '../support/api-client.ts';
+import { notFound, refusalOf } from '../support/api-client.ts';
 import { breakingChanges } from '../support/breaking-changes.ts';
 import { rawExchange } from '../support/raw-http.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
@@ -249,7 +249,7 @@ describe('an area that is not implemented', () => {
       name: 'discovery',
     });
     expect((await api.get(`/campaigns/${campaign.body.data.id}`)).status).toBe(200);
-    expect(refusalOf(await api.get('/campaigns/discoveries'))).toEqual([404, 'NOT_FOUND', undefined]);
+    expect(refusalOf(await api.get('/campaigns/discoveries'))).toEqual(notFound());
     expect((await api.get(`/advertisers/${created.body.data.id}/events/summary`)).status).toBe(200);
   });
 

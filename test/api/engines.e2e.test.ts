@@ -21,7 +21,7 @@ import { reEncryptSecrets } from '../../shared/secrets/re-encrypt-secrets.ts';
 import { createSecretStore } from '../../shared/secrets/secret-store.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
 import { commandRequest } from '../support/command-request.ts';
-import { invalid, refusalOf } from '../support/api-client.ts';
+import { conflict, invalid, notFound, refusalOf } from '../support/api-client.ts';
 import { noSnapshots, processOf } from '../support/two-processes.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
@@ -98,9 +98,9 @@ describe('the directory', () => {
       requiresAdvertiserMapping: true,
     });
     for (const path of ['/creative-engines/4', connections(4)]) {
-      expect(refusalOf(await account.api.get(path))).toEqual([404, 'NOT_FOUND', undefined]);
+      expect(refusalOf(await account.api.get(path))).toEqual(notFound());
     }
-    expect(refusalOf(await connect(account, {}, { engine: 4 }))).toEqual([404, 'NOT_FOUND', undefined]);
+    expect(refusalOf(await connect(account, {}, { engine: 4 }))).toEqual(notFound());
     expect(refusalOf(await account.api.get('/creative-engines/2147483648'))).toEqual(invalid('id'));
   });
 });
@@ -157,8 +157,8 @@ describe('a connection', () => {
     expect((await mine.api.delete(`${connections()}/${id}`)).status).toBe(204);
     expect([await listed(mine), await secretsOf(mine)]).toEqual([[], []]);
     expect(await findLiveConnection(stores, mine.customerId, id)).toBeUndefined();
-    expect(refusalOf(await connect(mine, { connectionId: id }))).toEqual([404, 'NOT_FOUND', 'connectionId']);
-    expect(refusalOf(await mine.api.delete(`${connections()}/${id}`))).toEqual([404, 'NOT_FOUND', undefined]);
+    expect(refusalOf(await connect(mine, { connectionId: id }))).toEqual(notFound('connectionId'));
+    expect(refusalOf(await mine.api.delete(`${connections()}/${id}`))).toEqual(notFound());
     const next = await connect(mine);
     expect([next.status, next.body.data.id === id]).toEqual([201, false]);
   });
@@ -324,9 +324,9 @@ describe('accounts at the engine', () => {
     await mine.api.delete(`/advertisers/${gone}`);
     const events = await eventsAt(mine);
     expect((await map(mine, id, 'sandbox-1', gone, headers)).text).toBe(before.text);
-    expect(refusalOf(await map(mine, id, 'sandbox-2', gone))).toEqual([409, 'CONFLICT', undefined]);
+    expect(refusalOf(await map(mine, id, 'sandbox-2', gone))).toEqual(conflict());
     const never = await map(mine, id, 'sandbox-2', 2_147_483_647);
-    expect(refusalOf(never)).toEqual([404, 'NOT_FOUND', 'advertiserId']);
+    expect(refusalOf(never)).toEqual(notFound('advertiserId'));
     expect((await map(mine, id, 'sandbox-2', foreign)).text).toBe(never.text);
     for (const none of ['1', 0, null, 2_147_483_648]) {
       expect(refusalOf(await map(mine, id, 'sandbox-2', none))).toEqual(invalid('advertiserId'));

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import { notSeen, type EventSourceResource } from '../../domain/event-sources/resource.ts';
 import { sleep } from '../../shared/async/backoff.ts';
-import { invalid, refusalOf, type ApiAnswer } from '../support/api-client.ts';
+import { conflict, invalid, notFound, refusalOf, type ApiAnswer } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
 let service: RunningService;
@@ -195,11 +195,11 @@ describe('sync', () => {
   it('is 409 for an archived advertiser and 404 for an unknown one; reads of an archived one continue', async () => {
     await sync(named('a'));
     await account.api.delete(`/advertisers/${advertiserId}`);
-    expect(refusalOf(await sync(named('b')))).toEqual([409, 'CONFLICT', undefined]);
+    expect(refusalOf(await sync(named('b')))).toEqual(conflict());
     expect((await list()).total).toBe(1);
-    expect(refusalOf(await sync(named('b'), {}, {}, 2_147_483_647))).toEqual([404, 'NOT_FOUND', undefined]);
+    expect(refusalOf(await sync(named('b'), {}, {}, 2_147_483_647))).toEqual(notFound());
     const absent = await account.api.get('/advertisers/2147483647/event-sources');
-    expect(refusalOf(absent)).toEqual([404, 'NOT_FOUND', undefined]);
+    expect(refusalOf(absent)).toEqual(notFound());
   });
 
   it('accepts 500 sources for an advertiser', async () => {

@@ -4,7 +4,7 @@ import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import type { CauseNode } from '../../domain/history/cause-resource.ts';
 import type { Change } from '../../domain/history/change-resource.ts';
 import type { HistoryEvent } from '../../query/history/event-resource.ts';
-import { invalid, refusalOf } from '../support/api-client.ts';
+import { invalid, notFound, refusalOf } from '../support/api-client.ts';
 import { until } from '../support/toy-projection.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import type { AuditLog } from '../../domain/history/audit-log-resource.ts';
@@ -127,7 +127,7 @@ describe('an advertiser that has changed three times', () => {
     const back = await difference(`from=3&to=${states[0]?.updatedAt}`);
     expect(back.changes).toContainEqual({ path: '/labels/a', before: ['b'] });
     expect(refusalOf(await api().get(`${path}/diff`))).toEqual(invalid('from'));
-    expect(refusalOf(await api().get(`${path}/diff?from=1&to=9`))).toEqual([404, 'NOT_FOUND', 'to']);
+    expect(refusalOf(await api().get(`${path}/diff?from=1&to=9`))).toEqual(notFound('to'));
   });
 
   it('explains each of its members', async () => {
@@ -383,7 +383,7 @@ describe('every resource type', () => {
     expect((await api().delete(pathOf('agent'))).status).toBe(204);
     expect((await api().get(pathOf('agent'))).status).toBe(404);
     expect((await api().get(`${pathOf('agent')}?asOf=1`)).status).toBe(200);
-    expect(refusalOf(await api().get(`${pathOf('agent')}?asOf=2`))).toEqual([404, 'NOT_FOUND', 'asOf']);
+    expect(refusalOf(await api().get(`${pathOf('agent')}?asOf=2`))).toEqual(notFound('asOf'));
     const advertiserId = Number(pathOf('advertiser').split('/').at(-1));
     await api().post(`/advertisers/${advertiserId}/event-sources/sync`, {
       account: { account_id: String(advertiserId) },
@@ -878,14 +878,8 @@ describe('the effects of a request', () => {
     readonly nextAfter?: string;
   }
 
-  it('are the events and jobs that it caused, as a tree', async () => {
-    const { id } = (await api().post<{ id: number }>('/advertisers', { name: 'Acme' })).body.data;
-    const campaign = (await api().post<{ id: string }>('/campaigns', { advertiserId: id, name: 'Spring' }))
-      .body.data.id;
-    const tag = { formatKind: 'display_tag', copy: { tag: '<b></b>' } };
-    await api().post(`/campaigns/${campaign}/creatives/create`, tag);
-    // If the creative were still listed because of its creation, the launch would not be the cause of its
-    // submission.
+  /** If a creative were still listed because of its creation, a launch would not cause its submission. */
+  const untilNoSubmissionIsDue = async (): Promise<void> => {
     const isListed = async (): Promise<boolean> =>
       (
         await service.pool.query(
@@ -899,6 +893,15 @@ describe('the effects of a request', () => {
       );
       return (rows[0]?.position ?? '') >= head && !(await isListed());
     });
+  };
+
+  it('are the events and jobs that it caused, as a tree', async () => {
+    const { id } = (await api().post<{ id: number }>('/advertisers', { name: 'Acme' })).body.data;
+    const campaign = (await api().post<{ id: string }>('/campaigns', { advertiserId: id, name: 'Spring' }))
+      .body.data.id;
+    const tag = { formatKind: 'display_tag', copy: { tag: '<b></b>' } };
+    await api().post(`/campaigns/${campaign}/creatives/create`, tag);
+    await untilNoSubmissionIsDue();
     const requestId = { 'X-Request-Id': 'the-launch' };
     expect((await api().post(`/campaigns/${campaign}/execute`, {}, requestId)).status).toBe(200);
     const caused = async () => (await api().get<CausedEvents>('/requests/the-launch')).body.data;
@@ -950,19 +953,7 @@ describe('the effects of a request', () => {
     const creative = await made(`/campaigns/${one}/creatives/create`, tag);
     const shelf = `/advertisers/${advertiserId}/creatives/${creative}/campaigns`;
     expect((await api().post(shelf, { campaignId: two })).status).toBe(200);
-    const isListed = async (): Promise<boolean> =>
-      (
-        await service.pool.query(
-          `select from work_list where kind in ('submission', 'launched-campaign', 'changed-creative') limit 1`,
-        )
-      ).rowCount !== 0;
-    const head = await service.store.head();
-    await until(async () => {
-      const { rows } = await service.pool.query<{ position: string }>(
-        `select position from projection_checkpoints where name = 'sellers'`,
-      );
-      return (rows[0]?.position ?? '') >= head && !(await isListed());
-    });
+    await untilNoSubmissionIsDue();
     const client = await service.pool.connect();
     try {
       // The lock keeps workers from taking work.

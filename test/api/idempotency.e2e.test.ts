@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import { fingerprintOf } from '../../shared/idempotency/request-fingerprint.ts';
-import { invalid, refusalOf, untilDefinite, type ApiAnswer } from '../support/api-client.ts';
+import { conflict, invalid, refusalOf, untilDefinite, type ApiAnswer } from '../support/api-client.ts';
 import { rawExchange } from '../support/raw-http.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
@@ -361,7 +361,7 @@ describe('a key stays free after a refusal with', () => {
     const { id } = await advertiser();
     const update = () => account.api.put(`/advertisers/${id}`, { name: 'New' }, withKey());
     await account.api.delete(`/advertisers/${id}`);
-    expect(refusalOf(await update())).toEqual([409, 'CONFLICT', undefined]);
+    expect(refusalOf(await update())).toEqual(conflict());
     await account.api.post(`/advertisers/${id}/restore`);
     const second = await update();
     expect([second.status, isReplay(second)]).toEqual([200, false]);

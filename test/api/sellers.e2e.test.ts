@@ -8,7 +8,7 @@ import type { SellerStatus } from '../../domain/creatives/seller-reviews.ts';
 import type { SellerResource } from '../../domain/sellers/resource.ts';
 import { listLaunchedCreatives } from '../../app/lookups/launched-creatives.ts';
 import { sleep } from '../../shared/async/backoff.ts';
-import { apiOf, invalid, refusalOf, type Api } from '../support/api-client.ts';
+import { apiOf, conflict, invalid, notFound, refusalOf, type Api } from '../support/api-client.ts';
 import { operate, type PrintedValue } from '../support/program.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { png } from '../support/sample-media.ts';
@@ -24,8 +24,6 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 const api = (): TestAccount['api'] => account.api;
-const conflict = (field?: string) => [409, 'CONFLICT', field] as const;
-const notFound = (field?: string) => [404, 'NOT_FOUND', field] as const;
 
 type OperatorOptions = Readonly<Record<string, string>>;
 const operator = async (

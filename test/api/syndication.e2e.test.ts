@@ -8,7 +8,7 @@ import { ATTEMPTS_MAX } from '../../command/workers/syndication/syndication-work
 import { auditProjection } from '../../projections/audit.ts';
 import { rebuildOnline } from '../../projections/engine/copy/online-rebuild.ts';
 import type { SyndicationResource } from '../../domain/syndication/syndication-resource.ts';
-import { invalid, refusalOf } from '../support/api-client.ts';
+import { conflict, invalid, notFound, refusalOf } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { startSandboxAgent, type SandboxAgent } from '../support/sandbox-agent.ts';
 import { rebuildOptions } from '../support/rebuild-options.ts';
@@ -678,14 +678,12 @@ describe('a toggle', () => {
     const before = (await service.eventsOfAccount(account)).length;
     const unknown = `agt_${'0'.repeat(32)}`;
     const adcpAgentIds = [setting.agentId, unknown];
-    expect(refusalOf(await toggle(setting, 'web', true, { adcpAgentIds }))).toEqual([
-      404,
-      'NOT_FOUND',
-      'adcpAgentIds.1',
-    ]);
-    expect(refusalOf(await toggle(setting, 'nothing', true))).toEqual([404, 'NOT_FOUND', 'resourceId']);
+    expect(refusalOf(await toggle(setting, 'web', true, { adcpAgentIds }))).toEqual(
+      notFound('adcpAgentIds.1'),
+    );
+    expect(refusalOf(await toggle(setting, 'nothing', true))).toEqual(notFound('resourceId'));
     const catalog = { resourceType: 'CATALOG' };
-    expect(refusalOf(await toggle(setting, 'web', true, catalog))).toEqual([404, 'NOT_FOUND', 'resourceId']);
+    expect(refusalOf(await toggle(setting, 'web', true, catalog))).toEqual(notFound('resourceId'));
     expect((await service.eventsOfAccount(account)).length).toBe(before);
     expect((await status(setting)).total).toBe(0);
   });
@@ -724,7 +722,7 @@ describe('a toggle', () => {
   it('is refused for an archived, unknown or invalid advertiser', async () => {
     const setting = await given('web');
     await account.api.delete(`/advertisers/${setting.advertiser}`);
-    expect(refusalOf(await toggle(setting, 'web', true))).toEqual([409, 'CONFLICT', undefined]);
+    expect(refusalOf(await toggle(setting, 'web', true))).toEqual(conflict());
     for (const advertiser of ['2147483647', '2147483648', '9'.repeat(400), '007', '0']) {
       expect((await toggle({ ...setting, advertiser }, 'web', true)).status).toBe(404);
       const read = await account.api.get(`/advertisers/${advertiser}/syndication-status`);
@@ -743,7 +741,7 @@ describe('a toggle', () => {
       auth: { type: 'bearer', token: agent.token },
     });
     const byBrand = { ...setting, agentId: registered.body.data.id };
-    expect(refusalOf(await toggle(byBrand, 'web', true))).toEqual([409, 'CONFLICT', 'adcpAgentIds.0']);
+    expect(refusalOf(await toggle(byBrand, 'web', true))).toEqual(conflict('adcpAgentIds.0'));
     const brand = `brand-${setting.accountId}.example.com`;
     await account.api.put(`/advertisers/${setting.advertiser}`, { brand });
     const on = await toggle(byBrand, 'web', true);
@@ -965,7 +963,7 @@ describe('an agent that', () => {
     const setting = await given('web');
     await toggle(setting, 'web', true);
     const remove = () => account.api.delete(`/adcp-agents/${setting.agentId}`);
-    expect(refusalOf(await remove())).toEqual([409, 'CONFLICT', undefined]);
+    expect(refusalOf(await remove())).toEqual(conflict());
     await settled(setting, 'COMPLETED');
     expect((await remove()).status).toBe(409);
     await toggle(setting, 'web', false);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import { createLog } from '../../app/log.ts';
-import { refusalOf } from '../support/api-client.ts';
+import { notFound, refusalOf } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
 /** A task while the read models still apply its events. */
@@ -67,5 +67,5 @@ it('a task is deleted after 30 days: 404, not working', async () => {
   );
   const next = await sync('next');
   expect((await account.api.get(`/tasks/${next}`)).status).toBe(200);
-  expect(refusalOf(await account.api.get(`/tasks/${old}`))).toEqual([404, 'NOT_FOUND', undefined]);
+  expect(refusalOf(await account.api.get(`/tasks/${old}`))).toEqual(notFound());
 });

@@ -87,3 +87,5 @@ export const refusalOf = ({
 
 /** The refusal of one member of the input. */
 export const invalid = (field: string) => [400, 'VALIDATION_ERROR', field] as const;
+export const conflict = (field?: string) => [409, 'CONFLICT', field] as const;
+export const notFound = (field?: string) => [404, 'NOT_FOUND', field] as const;
