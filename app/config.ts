@@ -230,7 +230,7 @@ const refuseProblems = (problems: readonly string[]): void => {
 /** Empty means unset. @throws ConfigError naming the wrong variables, never their values (maybe passwords) */
 export const readConfig = (environment: Readonly<Record<string, string | undefined>>): Config => {
   const misspelt = misspeltSettings(Object.keys(environment), Object.keys(variables));
-  refuseProblems(misspelt.map(([name, setting]) => `${name}: is no setting, did you mean ${setting}?`));
+  refuseProblems(misspelt.map(([name, setting]) => `${name}: is not a setting, did you mean ${setting}?`));
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
   const checked = check(Environment, given);
   if (checked.problems !== undefined) {

@@ -11,7 +11,7 @@ interface Row {
 
 /**
  * A seller's account sees nothing else of other accounts (docs/design/isolation.md). Tries again at the log's
- * end: another account submitted, so the caller's last write is no measure.
+ * end: another account submitted, so waiting for the caller's last write is not enough.
  * @param customerId the seller's account
  * @param creativeId UUID
  * @returns undefined without a submission, or for another account

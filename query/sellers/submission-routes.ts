@@ -102,6 +102,6 @@ const foldAsset = async (
 const badCursor = (): ApiError =>
   new ApiError({
     code: 'VALIDATION_ERROR',
-    message: 'This is no cursor. Send the nextCursor of the page before, or none for the first page.',
+    message: 'This is not a cursor. Send the nextCursor of the previous page, or none for the first page.',
     field: 'cursor',
   });

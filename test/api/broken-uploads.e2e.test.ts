@@ -208,7 +208,7 @@ describe.each(['a folder', 'S3'] as const)('broken uploads to %s', (kind) => {
     await expectNothingElse(finished ?? []);
     for (const reservation of failed ?? []) expect(await detailOf(reservation)).toBe(404);
 
-    // Runs the sweeps as if their time had come.
+    // Runs the sweeps as if they were due.
     const writes = { ...service.installation, clock: systemClock, objects };
     await service.pool.query(`update asset_objects set begun_at = begun_at - interval '25 hours'`);
     await objects.sweep(0);

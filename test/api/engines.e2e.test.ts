@@ -186,7 +186,7 @@ describe('a connection', () => {
     ['a key that is too long', 'apiKey', { apiKey: `sbx_${'x'.repeat(4_093)}` }, 400],
     ['a key that is not a string', 'apiKey', { apiKey: ['sbx_1'] }, 400],
     ['an empty connection', 'connectionId', { connectionId: '' }, 400],
-    ['a connection that never was', 'connectionId', { connectionId: NEVER }, 404],
+    ['an unknown connection', 'connectionId', { connectionId: NEVER }, 404],
     ['a text that is not a connection id', 'connectionId', { connectionId: 'anything' }, 404],
   ])('is refused with %s, and no secret is stored', async (_, field, body, status) => {
     const mine = await service.openAccount();

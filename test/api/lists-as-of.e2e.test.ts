@@ -283,7 +283,7 @@ interface ListSnapshot {
 const look = async (api: Api, path: string, more = ''): Promise<ListSnapshot> => {
   const { status, body } = await untilDefinite(() => api.get(`${path}${more}`));
   const { data, meta }: Partial<ApiEnvelope<unknown>> = body;
-  // The use of a key is no event, so a list of the past leaves it out.
+  // The use of a key is not an event, so a list of the past leaves it out.
   const isNow = path.startsWith('/api-keys') && more === '';
   return { path, status, data: isNow ? withoutUses(data) : data, pagination: meta?.pagination };
 };

@@ -211,8 +211,8 @@ describe('over slow lines, all at once', () => {
         expect(Date.now()).toBeGreaterThanOrEqual(exp * 1_000 - 500);
         expect(ms).toBeLessThan(7_000 + MARGIN_MS);
       },
-      'a JSON body that trickles is ended at the same time as ever': () => jsonBodyEnds(trickle),
-      'a JSON body that comes steadily is ended at the same time as ever': () => jsonBodyEnds(steadily),
+      'a JSON body that trickles ends at the usual time limit': () => jsonBodyEnds(trickle),
+      'a JSON body that is sent steadily ends at the usual time limit': () => jsonBodyEnds(steadily),
     },
     90_000,
   );

@@ -102,7 +102,7 @@ const changes: readonly (readonly [string, () => Promise<void>])[] = [
     },
   ],
   [
-    'is elected, and resigns again before everybody has found it, five times over',
+    'is elected and resigns before every process has found it, five times',
     async () => {
       for (let times = 0; times < 5; times += 1) {
         const old = leader();

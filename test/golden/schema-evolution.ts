@@ -85,7 +85,7 @@ export const lostSince = (earlier: Manifest, manifest: Manifest): readonly strin
   Object.entries(earlier).flatMap(([name, before]) => {
     const now = manifest[name];
     if (now === undefined)
-      return [`${name} is missing from the manifest, but an earlier commit has it. Put it back`];
+      return [`${name} is missing from the manifest, but was in an earlier commit. Put it back`];
     return [
       ...Object.entries(before.files).flatMap(([file, hash]) =>
         now.files[file] === hash

@@ -612,7 +612,7 @@ describe('creatives of launched campaigns', () => {
 
     it('whose request a submission names already, are not named by a later one', async () => {
       const { log, attach, launchAgain, requestsOf } = await given();
-      // It comes before the worker reads what there is, and is listed afterwards.
+      // It is attached before the worker reads the attachments, and listed afterwards.
       const list = createWorkList(readModels.pool);
       const offer: WorkList['offer'] = async (...asked) => {
         const offered = await list.offer(...asked);

@@ -97,7 +97,7 @@ describe('a mistake ends in one sentence', () => {
     [{ LOG_FORMAT: 'nice' }, 'LOG_FORMAT: must be one of "json", "pretty"'],
     [
       { DATABSE_URL: 'postgres://me:hunter2@host/x' },
-      'DATABSE_URL: is no setting, did you mean DATABASE_URL?',
+      'DATABSE_URL: is not a setting, did you mean DATABASE_URL?',
     ],
   ])('a wrong setting: %j', async (settings: Readonly<Record<string, string>>, problem) =>
     expect(await failed(settings)).toEqual({ status: 2, output: `Wrong configuration.\n  ${problem}\n` }),

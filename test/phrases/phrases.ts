@@ -152,7 +152,7 @@ export const PHRASES: readonly Phrase[] = [
   },
   {
     pattern:
-      /\b(?:that|which|what|who|it) (?:is|are|was) no (?!longer|more|less|later|earlier|older|newer|greater|larger|such|way|need|one)\w+/i,
+      /(?<!\bthere )\b(?:is|are|was|were) no (?!longer|more|less|later|earlier|older|newer|greater|larger|such|way|need|one\b|reason|exception)\w+/i,
     instead: '"is not a …"',
     bad: 'A value that is no address is refused.',
     good: 'A value that is not an address is refused.',
@@ -304,6 +304,42 @@ export const PHRASES: readonly Phrase[] = [
     instead: '"is valid for"',
     bad: 'A cursor is good for that list only.',
     good: 'A cursor is valid for that list only.',
+  },
+  {
+    pattern: /\b(?:is|are|was|were|be) let go of\b/i,
+    instead: '"is closed", "is released"',
+    bad: 'The client is let go of at the end.',
+    good: 'The client is closed at the end.',
+  },
+  {
+    pattern: /\b(?:its|their|whose) time (?:has |had )?c(?:omes?|ame)\b/i,
+    instead: '"when it is due"',
+    bad: 'It is swept once its time has come.',
+    good: 'It is swept when it is due.',
+  },
+  {
+    pattern: /\b(?:as|than) ever\b/i,
+    instead: '"as before", "without the change"',
+    bad: 'The body ends at the same time as ever.',
+    good: 'The body ends at the usual time limit.',
+  },
+  {
+    pattern: /\bwhat there (?:is|was)\b/i,
+    instead: 'name it: "the stored rows", "the actual value"',
+    bad: 'Says what was expected and what there is.',
+    good: 'Contains the expected and the actual revision.',
+  },
+  {
+    pattern: /\b(?:that|which|who) never (?:was|were)\b(?= (?:and|or)\b|[.,;:)'"`]|$)/im,
+    instead: '"unknown", "that never existed"',
+    bad: 'Refuses a connection that never was.',
+    good: 'Refuses an unknown connection.',
+  },
+  {
+    pattern: /\bright behind\b|\bbehind its last\b/i,
+    instead: '"immediately after"',
+    bad: 'A read right behind a write sees it.',
+    good: 'A read immediately after a write sees it.',
   },
 ];
 
