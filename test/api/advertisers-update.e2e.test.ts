@@ -134,7 +134,7 @@ describe('an update', () => {
     ['no body', undefined],
     ['an empty object', {}],
     ['only unknown members', { includeBrand: true }],
-    ['what is already so', { name: 'Acme', channels: ['ctv', 'ctv'], brand: 'www.acme.com' }],
+    ['the current values', { name: 'Acme', channels: ['ctv', 'ctv'], brand: 'www.acme.com' }],
     [
       'the caps there are',
       {

@@ -182,9 +182,9 @@ describe('issuing with an Idempotency-Key', () => {
     expect([within.text, within.headers.get('idempotent-replayed')]).toEqual([first.text, 'true']);
     expect(refusalOf(await send('Another'))[1]).toBe('IDEMPOTENCY_CONFLICT');
     await age('2 minutes');
-    const behind = await send('Another');
-    expect([behind.status, behind.headers.get('idempotent-replayed')]).toEqual([201, null]);
-    expect(behind.body.data.id).not.toBe(first.body.data.id);
+    const afterwards = await send('Another');
+    expect([afterwards.status, afterwards.headers.get('idempotent-replayed')]).toEqual([201, null]);
+    expect(afterwards.body.data.id).not.toBe(first.body.data.id);
     expect(await keysOf({ api })).toHaveLength(3);
   });
 

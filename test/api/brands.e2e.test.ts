@@ -170,14 +170,14 @@ describe('a brand has only its domain', () => {
     ['fails', (response) => response.writeHead(500).end()],
     ['redirects', (response) => response.writeHead(302, { Location: 'https://other.example/' }).end()],
     ['sends no JSON', (response) => response.end('<html>')],
-    ['sends JSON that is nothing', json(null)],
+    ['sends null', json(null)],
     ['sends a list', json([acme])],
     ['sends too much', (response) => response.end(JSON.stringify({ name: 'x'.repeat(300_000) }))],
-    ['sends members of other kinds', json({ name: 7, logos: 'x', colors: { a: {} }, brands: 'none' })],
-    ['breaks off', (response) => void response.write('{"name":', () => response.destroy())],
+    ['sends members of other types', json({ name: 7, logos: 'x', colors: { a: {} }, brands: 'none' })],
+    ['closes the connection', (response) => void response.write('{"name":', () => response.destroy())],
     ['never answers', () => undefined],
     ['never ends', (response) => void response.write('{"name":"Acme"')],
-  ])('when its manifest %s', async (_what, page) => {
+  ])('when its server %s', async (_what, page) => {
     pages['acme.com'] = page;
     expect((await create('acme.com')).linkedBrand).toEqual(bare);
   });

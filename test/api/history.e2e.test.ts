@@ -937,8 +937,8 @@ describe('the effects of a request', () => {
     expect((await api().get('/requests/never')).status).toBe(404);
     // An unknown cursor is an error and does not look like the last page.
     for (const after of ['0', 'zzz', `${first.nextAfter}0`, '-']) {
-      const astray = await api().get(`/requests/the-launch?after=${after}`);
-      expect([after, ...refusalOf(astray)]).toEqual([after, ...invalid('after')]);
+      const refused = await api().get(`/requests/the-launch?after=${after}`);
+      expect([after, ...refusalOf(refused)]).toEqual([after, ...invalid('after')]);
     }
     // On a busy machine a failed attempt of the worker is repeated after a delay.
   }, 120_000);
@@ -951,8 +951,8 @@ describe('the effects of a request', () => {
     const two = await made('/campaigns', { advertiserId, name: 'Two' });
     const tag = { formatKind: 'display_tag', copy: { tag: '<b></b>' } };
     const creative = await made(`/campaigns/${one}/creatives/create`, tag);
-    const shelf = `/advertisers/${advertiserId}/creatives/${creative}/campaigns`;
-    expect((await api().post(shelf, { campaignId: two })).status).toBe(200);
+    const attachments = `/advertisers/${advertiserId}/creatives/${creative}/campaigns`;
+    expect((await api().post(attachments, { campaignId: two })).status).toBe(200);
     await untilNoSubmissionIsDue();
     const client = await service.pool.connect();
     try {

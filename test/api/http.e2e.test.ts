@@ -95,12 +95,12 @@ describe('credentials', () => {
   });
 
   it('are checked before the request', async () => {
-    const anyone = apiOf(service.baseUrl);
+    const anonymous = apiOf(service.baseUrl);
     for (const answer of [
-      await anyone.get('/advertisers/abc?take=0'),
-      await anyone.post('/advertisers', '{', { 'Idempotency-Key': 'x' }),
-      await anyone.delete('/advertisers/1'),
-      await anyone.post('/advertisers/1/restore'),
+      await anonymous.get('/advertisers/abc?take=0'),
+      await anonymous.post('/advertisers', '{', { 'Idempotency-Key': 'x' }),
+      await anonymous.delete('/advertisers/1'),
+      await anonymous.post('/advertisers/1/restore'),
     ]) {
       expect(refusalOf(answer)).toEqual([401, 'UNAUTHORIZED', undefined]);
     }
@@ -211,7 +211,7 @@ describe('bodies', () => {
     ['half a surrogate pair in a label', labels('{"team":["\\udc00"]}'), 'labels.team.0'],
     ['U+0000 in an unknown member', '{"name":"Acme","unknown":[{"a":"\\u0000"}]}', 'unknown.0.a'],
     ['__proto__', labels('{"__proto__":["x"]}'), 'labels.__proto__'],
-    ['a number beyond all', '{"name":"Acme","unknown":1e309}', 'unknown'],
+    ['a number beyond the range of a double', '{"name":"Acme","unknown":1e309}', 'unknown'],
     ['1,001 labels', labels(`{${Array.from({ length: 1_001 }, (_, n) => `"l${n}":[]`).join()}}`), 'labels'],
   ])('that cannot be stored are refused: %s', async (_what, body, field) => {
     const before = await service.store.head();

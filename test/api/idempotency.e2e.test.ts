@@ -309,9 +309,9 @@ describe('a key of another request', () => {
   it.each([
     ['another value', { name: 'Other', channels: ['ctv'] }],
     ['another order in a list', { name: 'Acme', channels: ['display', 'ctv'] }],
-    ['a member less', { name: 'Acme' }],
-    ['a member more that says the default', { name: 'Acme', channels: ['ctv'], sandbox: false }],
-    ['an unknown member more', { name: 'Acme', channels: ['ctv'], includeBrand: true }],
+    ['one member less', { name: 'Acme' }],
+    ['an additional member with its default', { name: 'Acme', channels: ['ctv'], sandbox: false }],
+    ['an additional unknown member', { name: 'Acme', channels: ['ctv'], includeBrand: true }],
   ])('is refused: %s', async (_what, body) => {
     const first = await create({ name: 'Acme', channels: ['ctv'] });
     expect(refusalOf(await create(body))).toEqual(reused);

@@ -430,7 +430,7 @@ const operationsOf = async ({ baseUrl }: RunningService): Promise<readonly Opera
 const stripping = stripTenants();
 
 describe.each([
-  ['as it ships', undefined],
+  ['with the shipped queries', undefined],
   ['with every predicate of an account removed', stripping],
 ] as const)('two accounts, %s', (_how, strip) => {
   let service: RunningService;

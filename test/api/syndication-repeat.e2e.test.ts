@@ -87,12 +87,12 @@ const runUntilFailure = async (id: number, key: string, n: number, how: 'before'
 };
 
 it.each([
-  ['of the first ten', 1, 'after'],
-  ['of the first ten', 5, 'before'],
-  ['of all of the first ten', 10, 'after'],
-  ['of the last', 11, 'after'],
+  ['the first', 1, 'after'],
+  ['the fifth', 5, 'before'],
+  ['the tenth, the last of the first group,', 10, 'after'],
+  ['the last', 11, 'after'],
 ] as const)(
-  'a repeat completes the toggle when appends fail from one %s on (number %d, %s it is stored)',
+  'a repeat completes the toggle when appends fail from %s on (number %d, %s it is stored)',
   async (_what, n, how) => {
     const id = await given();
     const key = randomUUID();

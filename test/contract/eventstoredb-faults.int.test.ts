@@ -52,13 +52,13 @@ describe('an append without an answer', () => {
   onService(callLimits);
 
   it.each([
-    ['the server never answers and did nothing', { fault: 'mute', next: 1 }, false],
-    ['the server never answers and did it', { fault: 'mute-after-commit', next: 1 }, true],
+    ['the server never answers and did not append', { fault: 'mute', next: 1 }, false],
+    ['the server never answers and has appended', { fault: 'mute-after-commit', next: 1 }, true],
     ['the answer comes too late', { fault: 'late-reply', delayMs: 4_000, next: 1 }, true],
-    ['the server times out every time and did nothing', { fault: 'timeout', next: null }, false],
-    ['the server times out every time and did it', { fault: 'timeout-after-commit', next: null }, true],
-    ['every connection is reset before', { fault: 'reset', next: null }, false],
-    ['every connection is reset after', { fault: 'reset-after-commit', next: null }, true],
+    ['the server times out every time and did not append', { fault: 'timeout', next: null }, false],
+    ['the server times out every time and has appended', { fault: 'timeout-after-commit', next: null }, true],
+    ['every connection is reset before the append', { fault: 'reset', next: null }, false],
+    ['every connection is reset after the append', { fault: 'reset-after-commit', next: null }, true],
   ] as const)(
     '%s: fails as unknown within 3 s, and a repeat returns the outcome',
     async (_, fault, isDone) => {

@@ -122,7 +122,7 @@ describe('an object store that does not work', () => {
   });
 
   const withSmallDisk = isRoot ? it : it.skip;
-  withSmallDisk('says so: a disk that is full, and leaves nothing there', async () => {
+  withSmallDisk('reports it: a full disk, and leaves no file', async () => {
     const disk = join(folder, 'disk');
     await mkdir(disk);
     await run('mount', ['-t', 'tmpfs', '-o', 'size=256k', 'tmpfs', disk]);

@@ -59,10 +59,10 @@ export const subscribeContract = (name: string, makeStore: MakeStore): void => {
 
     it('delivers the events after a position, without the one at it', async () => {
       const { position } = await store().append(newStream(), sampleEvents(2), 'no-stream');
-      const behind = sampleEvents(3);
-      await store().append(newStream(), behind, 'no-stream');
+      const later = sampleEvents(3);
+      await store().append(newStream(), later, 'no-stream');
       const events = await takeUntil(subscribe(position), (_, batch) => batch.caughtUp);
-      expect(events.map((event) => event.id)).toEqual(behind.map((event) => event.id));
+      expect(events.map((event) => event.id)).toEqual(later.map((event) => event.id));
     });
 
     it('delivers only the given categories, and moves its position past the others', async () => {
