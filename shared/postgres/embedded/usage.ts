@@ -41,7 +41,7 @@ export const openUsage = async (adminUrl: string, cluster: RunnableCluster): Pro
   const leave = (): Promise<void> => settled(FAREWELL_MS, client.end());
   try {
     await client.connect();
-    // The password is no proof: a copy of the data folder has the same one.
+    // The password is not a proof: a copy of the data folder has the same one.
     if ((await ask(`select current_setting('data_directory') as answer`)) !== cluster.dataDirectory) {
       throw new ForeignServerError('another Postgres listens at the port of this one');
     }
