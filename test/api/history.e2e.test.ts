@@ -937,8 +937,8 @@ describe('the effects of a request', () => {
     expect((await api().get('/requests/never')).status).toBe(404);
     // An unknown cursor is an error and does not look like the last page.
     for (const after of ['0', 'zzz', `${first.nextAfter}0`, '-']) {
-      const refused = await api().get(`/requests/the-launch?after=${after}`);
-      expect([after, ...refusalOf(refused)]).toEqual([after, ...invalid('after')]);
+      const wrongCursor = await api().get(`/requests/the-launch?after=${after}`);
+      expect([after, ...refusalOf(wrongCursor)]).toEqual([after, ...invalid('after')]);
     }
     // On a busy machine a failed attempt of the worker is repeated after a delay.
   }, 120_000);
