@@ -7,7 +7,6 @@ export const Timestamp = z.iso.datetime({ precision: 3 });
 /** `min` to `max` code points, not trimmed. */
 export const boundedText = (min: number, max: number) => z.string().min(min).max(max);
 
-/** Keeps the first of equal items. */
 export const distinct = <Item>(items: readonly Item[]): Item[] => [
   ...new Map(items.map((item) => [JSON.stringify(item), item])).values(),
 ];
@@ -36,7 +35,6 @@ export const readText = <Value extends number | object>(
     })
     .meta({ type: 'string', ...shown });
 
-/** Fits in a header. */
 export const foreignCredential = (text = z.string()) =>
   text
     .regex(/^[\u0021-\u007e]{1,4096}$/, 'must be 1 to 4096 visible ASCII characters without spaces')

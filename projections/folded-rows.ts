@@ -8,7 +8,6 @@ import { inPieces, sendInOrder } from './engine/send-in-order.ts';
 
 export interface RowPlace {
   readonly customerId: number;
-  /** Its type is `FoldedTable.idType`. */
   readonly id: string | number;
 }
 

@@ -1,7 +1,6 @@
 import type { SyncedResource } from '../domain/resource-syncs/synced-resource.ts';
 import type { Column } from './folded-rows.ts';
 
-/** Event sources, audiences and catalogs share these. */
 export const syncedResourceColumns: readonly Column<SyncedResource>[] = [
   { name: 'advertiser_id', type: 'int4', value: ({ advertiserId }) => advertiserId, isFixed: true },
   { name: 'key', type: 'text', value: ({ key }) => key, isFixed: true },

@@ -149,7 +149,6 @@ const requestsOf = (changes: readonly RowChange<SyndicationRecord>[]): readonly 
 const LISTED_AGAIN = `on conflict (kind, customer_id, key) do update
   set revision = greatest(w.revision, excluded.revision), data = w.data || excluded.data,
     asked_at = excluded.asked_at, due_at = greatest(now(), w.not_before)`;
-/** In the form of `revisionText`. */
 const REVISION = `lpad(generation::text, 16, '0')`;
 
 const listArchived = async (client: ClientBase, archived: readonly RecordedEvent[]): Promise<void> => {

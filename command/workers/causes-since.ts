@@ -59,7 +59,6 @@ export interface Occasions {
   readonly upTo?: number;
   /** Position of the event that the action belongs to. Default, and if not found: the newest event. */
   readonly named?: string;
-  /** Default: every event. */
   readonly isOccasion?: (event: RecordedEvent) => boolean;
   /** True for events that record such an action and so settle its requests. Default: none. */
   readonly isAnswer?: (event: RecordedEvent) => boolean;
@@ -75,7 +74,6 @@ export const causesSince = async (store: Log, occasions: Occasions): Promise<Cau
   return { correlationId, alsoCausedBy: requestsOf(open, correlationId) };
 };
 
-/** For an action that already belongs to a request. */
 export const otherCausesSince = async (
   store: Log,
   occasions: Occasions,

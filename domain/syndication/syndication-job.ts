@@ -25,7 +25,6 @@ export interface SyndicationJob {
   /** TAKE: send the resource; DROP: delete it. */
   readonly work: 'TAKE' | 'DROP';
   readonly status: JobStatus;
-  /** Undefined if it precedes the known events. */
   readonly begun?: {
     readonly commandId: string;
     readonly at: string;
@@ -44,7 +43,6 @@ export interface SyndicationStep {
   readonly event: SyndicationEvent;
 }
 
-/** @param latest the record after the last step */
 export const syndicationJobs = (
   steps: readonly SyndicationStep[],
   latest: SyndicationState,

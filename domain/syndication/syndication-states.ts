@@ -46,6 +46,5 @@ export const wasLeftThere = ({ status, atAgent }: StatusAtAgent): boolean =>
 export const mayBeThere = ({ status, atAgent }: StatusAtAgent): boolean =>
   status === 'PENDING' || (atAgent.is !== 'NOTHING' && atAgent.is !== 'LEFT');
 
-/** From before this generation, if known. */
 export const olderAt = (atAgent: AtAgent): JsonMembers | undefined =>
   'older' in atAgent ? atAgent.older : undefined;

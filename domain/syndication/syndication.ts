@@ -210,7 +210,6 @@ const start = (
   return accept({ type: 'SyndicationStarted', data, occurredAt });
 };
 
-/** Without undefined and empty members, as in events. */
 const ofChanges = ({
   resourceRevision,
   alsoCausedBy = [],

@@ -33,7 +33,6 @@ const AudienceSync = z.object({
 export type AudienceSyncResponse = z.infer<typeof AudienceSync>['response'];
 export type FailedMember = z.infer<typeof FailedMember>;
 
-/** Their status immediately after. */
 const CreativeSync = z.object({
   ...identity,
   taskType: z.literal('creative_sync'),
@@ -45,7 +44,6 @@ const CreativeSync = z.object({
 export const TaskAccepted = z.discriminatedUnion('taskType', [AudienceSync, CreativeSync]);
 export type TaskAccepted = z.infer<typeof TaskAccepted>;
 
-/** Null: unknown. */
 export const TaskResource = z
   .strictObject({
     taskId: z.uuid(),

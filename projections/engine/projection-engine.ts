@@ -28,7 +28,6 @@ export interface ProjectionsOptions {
   readonly pool: Pool;
   readonly log: Logger;
   readonly registry?: Registry;
-  /** Notified after every commit. */
   readonly progress?: ProjectionProgress;
   /** Notified after commits that applied events. */
   readonly changes?: ProjectionProgress;

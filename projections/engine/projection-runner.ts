@@ -23,7 +23,6 @@ export interface RunnerOptions {
   readonly pool: Pool;
   readonly log: Logger;
   readonly onCommit: (batch: CommittedBatch) => void;
-  /** Default: with a separate statement. */
   readonly passOver?: PassOver;
   readonly recheckMs?: number;
   /** Must return early when aborted. Default: by the wall clock. */

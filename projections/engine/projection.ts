@@ -12,7 +12,6 @@ export interface Projection {
   readonly work?: readonly string[];
   /** Default: all rows, by their primary key. */
   readonly compared?: Readonly<Record<string, Comparison>>;
-  /** Part of a rebuild, in its transaction. */
   forget?(client: ClientBase): Promise<void>;
   /** Other events only move the checkpoint. */
   readonly categories: readonly string[];

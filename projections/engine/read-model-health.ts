@@ -8,7 +8,6 @@ import { isReady, LAG_EVENTS_MAX, readStatus, type ProjectionStatus } from './pr
 
 /** Being built, or left by an earlier run. */
 export interface CopyInProgress {
-  /** Undefined if a killed or refused run left it. */
   readonly heldBy?: CopyHolder;
   readonly position?: Position;
   readonly fraction?: number;
@@ -25,7 +24,6 @@ export interface CopyHolder {
 }
 
 export type HealthProblem =
-  /** No process updates it. */
   | 'not-run'
   | 'behind'
   /** An older log was restored. */
@@ -176,7 +174,6 @@ const copiesOf = async (
 
 const processOf = (applicationName: string): string => applicationName.replace(/^.* by /, '');
 
-/** @returns undefined if its tables do not exist */
 const positionOfCopy = async (pool: Pool, name: string): Promise<Position | undefined> => {
   const table = `${quoted(copySchemaOf(name))}.projection_checkpoints`;
   const { rows: there } = await pool.query<{ there: boolean }>(

@@ -5,7 +5,6 @@ import { freshnessColumns, freshnessSql, type Freshness } from '../../shared/fol
 import { consistentRead } from '../../shared/follow-log/consistent-read.ts';
 import { ASSETS, type AssetReads } from './list.ts';
 
-/** Null if the text is not an asset id (`assetIdOf`). */
 const assetIdSql = (shown: string): string =>
   `case when ${shown} ~ '^ast_[0-9a-f]{32}$' then substr(${shown}, 5)::uuid end`;
 

@@ -18,7 +18,6 @@ export const CREATIVE_SESSIONS = { readModel: 'creative-sessions', table: 'creat
 
 export interface SessionPage {
   readonly sessions: readonly CreativeSessionResource[];
-  /** Undefined on the last page. */
   readonly next: SessionPlace | undefined;
 }
 

@@ -146,7 +146,6 @@ const foldDetail = async (
   return creativeDetail({ creative, campaigns: known, assets: used, sellers });
 };
 
-/** Without events: the built-in sellers. */
 const foldSellers = async ({
   store,
   snapshots,

@@ -72,7 +72,6 @@ interface Row extends Freshness {
 
 export interface AuditPage {
   readonly rows: readonly AuditRow[];
-  /** At most `LISTED_MAX`. */
   readonly total: number;
   /** Older entries were not searched, or are not listed. Undefined: everything is covered. */
   readonly searchedFrom: string | undefined;

@@ -45,7 +45,6 @@ interface Filter {
   readonly attempts: Side | undefined;
 }
 
-/** Undefined: no row of the table can match. */
 interface Side {
   /** Each with an index `(customer_id, <column>, occurred_at, <tie>)`. Empty: no index. */
   readonly indexed: readonly IndexColumn[];

@@ -37,7 +37,6 @@ const ORIGINS: Readonly<Record<string, ActorOrigin>> = {
   operator: 'OPERATOR',
 };
 
-/** Undefined if the actor is not an API key. */
 export const keyOfActor = (actor: string): string | undefined =>
   actor.startsWith('api-key:') ? actor.slice('api-key:'.length) : undefined;
 

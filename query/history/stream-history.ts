@@ -24,7 +24,6 @@ export interface RecordedChange {
 
 export interface HistoryPage {
   readonly events: readonly RecordedChange[];
-  /** Undefined at the end of the stream. */
   readonly next: number | undefined;
 }
 

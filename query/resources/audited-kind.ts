@@ -11,7 +11,6 @@ import type { JobHistory } from './job-history.ts';
 
 export interface FoundStream {
   readonly stream: string;
-  /** Absent if the resource has its own stream. */
   readonly part?: string;
 }
 
@@ -108,7 +107,6 @@ export interface CauseInLog {
 }
 
 export interface Causes {
-  /** @param latest the state after the last event */
   readonly jobsAmong?: (events: readonly RecordedEvent[], latest: unknown) => readonly JobHistory[];
   /** Their changes trigger work on this resource. */
   readonly followed?: (state: unknown) => readonly string[];

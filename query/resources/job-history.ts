@@ -2,7 +2,6 @@ import type { CallFacts, JobFacts } from '../../domain/history/cause-resource.ts
 
 export interface JobHistory {
   readonly id: string;
-  /** Undefined if it is before the events that were read. */
   readonly begunBy: string | undefined;
   /** Commands of requests whose changes the job included later. */
   readonly joinedBy: readonly string[];

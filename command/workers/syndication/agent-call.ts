@@ -7,7 +7,6 @@ export type TakenIn = Pick<SubmittedCall, 'taskId' | 'taskOf'>;
 export interface AgentCall {
   readonly agentUrl: string;
   readonly protocol: AgentRegistered['protocol'];
-  /** Undefined for an agent without authentication. */
   readonly token: string | undefined;
   readonly task: SyncTask;
   readonly request: JsonObject;

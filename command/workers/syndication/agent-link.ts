@@ -5,7 +5,6 @@ import type { AgentCall, TakenIn } from './agent-call.ts';
 
 export interface LinkOptions {
   readonly fetch: OutboundFetch;
-  /** For the whole call. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }

@@ -93,7 +93,6 @@ const expectMore = (
 };
 
 interface Beginning {
-  /** Undefined when the resource was deleted. */
   readonly resource: SyndicatedResource | undefined;
   readonly holders: Holders;
 }
@@ -108,7 +107,6 @@ export const loadBeginning = async (
   return { resource, holders };
 };
 
-/** Undefined when the generation has ended. */
 const start = async (
   options: SyndicateOptions,
   waiting: RecordAt,

@@ -40,7 +40,6 @@ const inSmall = (text: string): string => text.replaceAll(/[A-Z]+/g, (some) => s
 
 const startOf = (text: string, at: number): string => text.slice(at, at + ID_LENGTH_MIN);
 
-/** Longest first. */
 const lengthsByStart = (known: ReadonlySet<string>): ReadonlyMap<string, readonly number[]> => {
   const found = new Map<string, Set<number>>();
   for (const one of known) {
