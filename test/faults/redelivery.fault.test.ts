@@ -9,6 +9,7 @@ import {
 import { advertisersProjection } from '../../projections/advertisers.ts';
 import type { Projection } from '../../projections/engine/projection.ts';
 import { executeCommand } from '../../shared/aggregate/execute-command.ts';
+import { advertiserDetails } from '../support/advertiser-details.ts';
 import { createProjectionFixture, type ProjectionFixture } from '../support/projection-fixture.ts';
 import { createRandom, type Random } from './kit/random.ts';
 
@@ -39,16 +40,9 @@ const create = (advertiserId: number): AdvertiserCommand => ({
   advertiserId,
   customerId: CUSTOMER,
   details: {
+    ...advertiserDetails,
     name: `Advertiser ${advertiserId}`,
     sandbox: advertiserId % 5 === 0,
-    primaryCurrency: 'USD',
-    brandCountries: [],
-    channels: [],
-    optimizationApplyMode: 'MANUAL',
-    autonomy: { inventorySelection: 'manual', rebriefing: 'manual' },
-    controls: { exclusions: [] },
-    utmConfig: [],
-    labels: {},
   },
   frequencyCaps: [],
   newCapIds: [],

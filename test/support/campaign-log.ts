@@ -13,6 +13,7 @@ import { isoTimestamp } from '../../shared/async/clock.ts';
 import { executeCommand } from '../../shared/aggregate/execute-command.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
+import { advertiserDetails } from './advertiser-details.ts';
 import { commandRequest } from './command-request.ts';
 import { noSnapshots } from './two-processes.ts';
 
@@ -62,18 +63,7 @@ export const openCampaignLog = async (assetIds: readonly string[] = []): Promise
     now: isoTimestamp(log.nowMs),
     customerId: CUSTOMER,
     advertiserId: ADVERTISER,
-    details: {
-      name: 'Acme',
-      sandbox: false,
-      primaryCurrency: 'USD',
-      brandCountries: [],
-      channels: [],
-      optimizationApplyMode: 'MANUAL',
-      autonomy: { inventorySelection: 'manual', rebriefing: 'manual' },
-      controls: { exclusions: [] },
-      utmConfig: [],
-      labels: {},
-    },
+    details: advertiserDetails,
     frequencyCaps: [],
     newCapIds: [],
   });

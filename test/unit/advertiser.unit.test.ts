@@ -9,26 +9,15 @@ import {
   type UpdateAdvertiser,
 } from '../../domain/advertisers/advertiser.ts';
 import { brandDomainOf } from '../../domain/brands/brand.ts';
+import { advertiserDetails } from '../support/advertiser-details.ts';
 import { specificationOf } from '../support/given.ts';
 
 const { given } = specificationOf(advertiserAggregate);
 const day = (n: number): string => `2026-01-0${n}T00:00:00.000Z`;
 
-const details: CreateAdvertiser['details'] = {
-  name: 'Acme',
-  sandbox: false,
-  primaryCurrency: 'USD',
-  brandCountries: [],
-  channels: [],
-  optimizationApplyMode: 'MANUAL',
-  autonomy: { inventorySelection: 'manual', rebriefing: 'manual' },
-  controls: { exclusions: [] },
-  utmConfig: [],
-  labels: {},
-};
 const created: AdvertiserEvent = {
   type: 'AdvertiserCreated',
-  data: { advertiserId: 5, customerId: 7, ...details, frequencyCaps: [] },
+  data: { advertiserId: 5, customerId: 7, ...advertiserDetails, frequencyCaps: [] },
   occurredAt: day(1),
 };
 const archived: AdvertiserEvent = { type: 'AdvertiserArchived', data: {}, occurredAt: day(2) };
@@ -47,7 +36,7 @@ const create = (over: Partial<CreateAdvertiser> = {}): CreateAdvertiser => ({
   now: day(1),
   advertiserId: 5,
   customerId: 7,
-  details,
+  details: advertiserDetails,
   frequencyCaps: [],
   newCapIds: [],
   ...over,

@@ -18,7 +18,12 @@ import { ENGINE_CONNECTION, engineConnectionAggregate } from '../../../domain/en
 import { TASK, taskAggregate, taskEvents } from '../../../domain/tasks/task.ts';
 import type { SchemaVersions } from '../../../shared/aggregate/event-versions.ts';
 import { toDomainEvent } from '../../../shared/aggregate/recorded-domain-event.ts';
-import { START, type EventStore, type RecordedEvent } from '../../../shared/event-store/event-store.ts';
+import {
+  categoryOf,
+  START,
+  type EventStore,
+  type RecordedEvent,
+} from '../../../shared/event-store/event-store.ts';
 
 /** How to fold the streams of a category. */
 interface Fold {
@@ -45,8 +50,6 @@ const folds: Readonly<Record<string, Fold>> = {
   [ASSET]: foldOf(assetAggregate, assetEvents),
   [TASK]: foldOf(taskAggregate, taskEvents),
 };
-
-const categoryOf = (stream: string): string => stream.slice(0, stream.indexOf('-'));
 
 /** Reads the events of these categories from the log. */
 export const logOf = async (store: EventStore): Promise<readonly RecordedEvent[]> => {

@@ -5,6 +5,7 @@ import { commandIdOfKey } from '../../../shared/aggregate/ids.ts';
 import { foldAll, readModelProblems } from './check-read-model.ts';
 import { isDefinite, type Attempt } from './client.ts';
 import type { Tables } from './database.ts';
+import { dayOf } from './key-statements.ts';
 import { eventProblem, logProblems } from './check-log.ts';
 import { CUSTOMER_ID } from './request.ts';
 import { SEEDED_BY } from './simulated-log.ts';
@@ -54,8 +55,6 @@ const groupBy = <T>(items: readonly T[], nameOf: (item: T) => string): ReadonlyM
   for (const item of items) groups.set(nameOf(item), [...(groups.get(nameOf(item)) ?? []), item]);
   return groups;
 };
-
-const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10).replaceAll('-', '');
 
 /** Each command id that a key may have had, with the key. */
 const commandIds = (history: readonly Attempt[]): ReadonlyMap<string, string> => {

@@ -21,7 +21,7 @@ export interface KeyRow extends Row {
 
 const keyOf = (scope: unknown, key: unknown): string => `${String(scope)} ${String(key)}`;
 const find = (table: Table, name: string): KeyRow | undefined => table.get(name) as KeyRow | undefined;
-const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10).replaceAll('-', '');
+export const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10).replaceAll('-', '');
 
 /** The row after `on conflict do update ... where`. Undefined if it does not change. */
 const claimedRow = (
