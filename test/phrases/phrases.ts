@@ -300,6 +300,36 @@ export const PHRASES: readonly Phrase[] = [
     good: 'It resumes at its checkpoint.',
   },
   {
+    pattern: /\bwhichever\b/i,
+    instead: '"any …", "each …", or name the actor',
+    bad: 'Whichever dies is started again.',
+    good: 'A process that ends is restarted.',
+  },
+  {
+    pattern: /\bin vain\b/i,
+    instead: '"without success", "failed"',
+    bad: 'It was tried five times in vain.',
+    good: 'Five attempts failed.',
+  },
+  {
+    pattern: /\bbef(?:alls?|ell)\b/i,
+    instead: '"happens to", "the outcome of"',
+    bad: 'What befalls a call is drawn from the seed.',
+    good: 'The seed determines the outcome of each call.',
+  },
+  {
+    pattern: /\bin the words of\b/i,
+    instead: '"as X defines it", "with its entry in X"',
+    bad: 'What waits, in the words of its list.',
+    good: 'The pending work, with its list entry.',
+  },
+  {
+    pattern: /\bcomes? to grief\b/i,
+    instead: '"fails"',
+    bad: 'One call in eight comes to grief.',
+    good: 'One call in eight fails.',
+  },
+  {
     pattern: /\bis good for (?:that|this|one)\b/i,
     instead: '"is valid for"',
     bad: 'A cursor is good for that list only.',
