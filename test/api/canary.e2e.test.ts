@@ -91,11 +91,11 @@ const prepared = async (settings: Readonly<Record<string, string>>): Promise<Can
   const secrets = new Set<string>();
   const answers: string[] = [];
   const collected = collectTexts();
-  const mark = (key: string): string => {
+  const track = (key: string): string => {
     secrets.add(secretIn(key));
     return key;
   };
-  const look = async (): Promise<void> => {
+  const searchStores = async (): Promise<void> => {
     const keys = [...(await testRedis.entries()), ...((await service.redis?.entries()) ?? [])];
     collected.add({
       ...(await tablesOf(service.databaseUrl)),
@@ -113,10 +113,10 @@ const prepared = async (settings: Readonly<Record<string, string>>): Promise<Can
     await run();
     await service.pool.query(`alter table ${table}_away rename to ${table}`);
   };
-  const saw = (text: string, shown?: string): void =>
+  const recordAnswer = (text: string, shown?: string): void =>
     void answers.push(shown === undefined ? text : text.replace(shown, ''));
-  const run: CanaryRun = { service, mark, saw, look, withFailingStore, withoutTable };
-  const apiWith = (key: string): Api => apiOf(service.baseUrl, { Authorization: `Bearer ${mark(key)}` });
+  const run: CanaryRun = { service, track, recordAnswer, searchStores, withFailingStore, withoutTable };
+  const apiWith = (key: string): Api => apiOf(service.baseUrl, { Authorization: `Bearer ${track(key)}` });
   const use = async (api: Api): Promise<void> => {
     for (const headers of [{}, { 'Idempotency-Key': 'canary-idempotency-key' }]) {
       answers.push((await api.get('/advertisers', headers)).text);
@@ -128,7 +128,7 @@ const prepared = async (settings: Readonly<Record<string, string>>): Promise<Can
   const issue = async (api: Api, body: object, headers = {}): Promise<string> => {
     const answer = await api.post<NewKey>('/api-keys', body, headers);
     const { key } = answer.body.data;
-    mark(key);
+    track(key);
     answers.push(answer.text.replace(key, ''));
     return key;
   };
@@ -156,18 +156,18 @@ const prepared = async (settings: Readonly<Record<string, string>>): Promise<Can
     ]) {
       await use(apiWith(wrong));
     }
-    await driveEngineKeys(api, mark, answers);
+    await driveEngineKeys(api, track, answers);
     const account = { customerId, apiKey, api };
     await driveUploads(run, account);
     await driveAgents(run, account);
     await withFailingStore(async () => {
-      await driveEngineKeys(api, mark, answers);
+      await driveEngineKeys(api, track, answers);
       const lost = { 'Idempotency-Key': 'lost-in-an-outage' };
-      saw((await api.post('/api-keys', { name: 'Lost' }, lost)).text);
-      saw((await api.delete(`/api-keys/${first.split('_')[1]}`)).text);
+      recordAnswer((await api.post('/api-keys', { name: 'Lost' }, lost)).text);
+      recordAnswer((await api.delete(`/api-keys/${first.split('_')[1]}`)).text);
     });
     await withoutTable('api_keys', () => use(api));
-    await withoutTable('secrets', () => driveEngineKeys(api, mark, answers));
+    await withoutTable('secrets', () => driveEngineKeys(api, track, answers));
     await service.pool.query('alter table api_keys rename column masked_key to masked_away');
     answers.push((await api.get('/api-keys')).text, (await api.post('/api-keys', { name: 'Broken' })).text);
     await service.pool.query('alter table api_keys rename column masked_away to masked_key');
@@ -181,7 +181,7 @@ const prepared = async (settings: Readonly<Record<string, string>>): Promise<Can
       answers.push(await textOfAnswer(await fetch(service.baseUrl + path)));
     }
     await service.end();
-    await look();
+    await searchStores();
     collected.add({
       log,
       printed: printed.join('\n'),
@@ -204,9 +204,13 @@ const prepared = async (settings: Readonly<Record<string, string>>): Promise<Can
  * Sends engine keys in every way: accepted, refused, malformed, repeated, replaced, and in places that expect
  * none.
  */
-const driveEngineKeys = async (api: Api, mark: (key: string) => string, answers: string[]): Promise<void> => {
+const driveEngineKeys = async (
+  api: Api,
+  track: (key: string) => string,
+  answers: string[],
+): Promise<void> => {
   const path = '/creative-engines/1/connections';
-  const newKey = (start: string): string => mark(newSecret(start));
+  const newKey = (start: string): string => track(newSecret(start));
   const key = newKey('sbx_');
   const repeated = { 'Idempotency-Key': 'engine-connected-once' };
   const bodies = [

@@ -8,11 +8,11 @@ export interface CanaryRun {
    * From now on the secret must not appear anywhere. The last 43 characters of a longer text are the secret.
    * @returns the text
    */
-  mark(secret: string): string;
+  track(secret: string): string;
   /** Records an answer. @param shown the secret that only this answer may contain */
-  saw(text: string, shown?: string): void;
+  recordAnswer(text: string, shown?: string): void;
   /** Searches every store in its present state. */
-  look(): Promise<void>;
+  searchStores(): Promise<void>;
   /** During `run`, appends to the event store fail. */
   withFailingStore(run: () => Promise<void>): Promise<void>;
   /** During `run`, the table does not exist. */

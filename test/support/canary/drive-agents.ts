@@ -10,7 +10,7 @@ import { echoingWays, startEchoingAgent, type EchoingAgent } from './echoing-age
 
 /** Bearer tokens of one agent that works and of many that fail and echo the token. */
 export const driveAgents = async (run: CanaryRun, account: TestAccount): Promise<void> => {
-  const sandbox = await startSandboxAgent(run.mark(newSecret('sandbox-')));
+  const sandbox = await startSandboxAgent(run.track(newSecret('sandbox-')));
   const echoing = await startEchoingAgent();
   try {
     await badRegistrations(run, account, sandbox.url);
@@ -31,7 +31,7 @@ export const driveAgents = async (run: CanaryRun, account: TestAccount): Promise
   }
 };
 
-const preparedFor = async ({ mark, saw }: CanaryRun, { api }: TestAccount) => {
+const preparedFor = async ({ track, recordAnswer }: CanaryRun, { api }: TestAccount) => {
   const once = { 'Idempotency-Key': 'advertiser-of-agents' };
   const made = await untilDefinite(() =>
     api.post<AdvertiserResource>('/advertisers', { name: 'Agents' }, once),
@@ -46,10 +46,10 @@ const preparedFor = async ({ mark, saw }: CanaryRun, { api }: TestAccount) => {
       { token = newSecret('agent-'), protocol = 'MCP' }: { token?: string; protocol?: string } = {},
       headers: Readonly<Record<string, string>> = { 'Idempotency-Key': newSecret() },
     ): Promise<string> => {
-      const auth = { type: 'bearer', token: mark(token) };
+      const auth = { type: 'bearer', token: track(token) };
       const body = { name: 'Agent', url, protocol, auth, accountId: 'acct' };
       const answer = await untilDefinite(() => api.post<{ id: string }>('/adcp-agents', body, headers));
-      saw(answer.text);
+      recordAnswer(answer.text);
       if (answer.status !== 201) throw new Error(`not registered: ${answer.text}`);
       return answer.body.data.id;
     },
@@ -58,26 +58,28 @@ const preparedFor = async ({ mark, saw }: CanaryRun, { api }: TestAccount) => {
 
 /** Tokens that are rejected by the service or by the agent, are sent to wrong places, or are sent during an outage. */
 const badRegistrations = async (
-  { mark, saw, withFailingStore, withoutTable }: CanaryRun,
+  { track, recordAnswer, withFailingStore, withoutTable }: CanaryRun,
   { api }: TestAccount,
   url: string,
 ): Promise<void> => {
   const send = async (auth: unknown, more: object = {}): Promise<void> => {
     const body = { name: 'Agent', url, protocol: 'MCP', auth, ...more };
-    saw((await api.post('/adcp-agents', body)).text);
-    saw((await api.post('/adcp-agents', body, { 'Idempotency-Key': 'agent-that-is-refused' })).text);
+    recordAnswer((await api.post('/adcp-agents', body)).text);
+    recordAnswer((await api.post('/adcp-agents', body, { 'Idempotency-Key': 'agent-that-is-refused' })).text);
   };
-  const bearer = () => ({ type: 'bearer', token: mark(newSecret('agent-')) });
+  const bearer = () => ({ type: 'bearer', token: track(newSecret('agent-')) });
   // The sandbox rejects it.
   await send(bearer());
-  await send({ type: 'bearer', token: `x ${mark(newSecret())}` });
-  await send({ type: 'bearer', token: [mark(newSecret())] });
-  await send({ type: 'bearer', token: { [mark(newSecret())]: 1 } });
-  await send({ type: mark(newSecret()), token: mark(newSecret()) });
-  await send(mark(newSecret()));
+  await send({ type: 'bearer', token: `x ${track(newSecret())}` });
+  await send({ type: 'bearer', token: [track(newSecret())] });
+  await send({ type: 'bearer', token: { [track(newSecret())]: 1 } });
+  await send({ type: track(newSecret()), token: track(newSecret()) });
+  await send(track(newSecret()));
   await send(bearer(), { protocol: 'SOAP' });
-  await send(bearer(), { url: `https://user:${mark(newSecret())}@agent.example.com/` });
-  saw((await api.post('/adcp-agents', `{"auth":{"type":"bearer","token":"${mark(newSecret())}`)).text);
+  await send(bearer(), { url: `https://user:${track(newSecret())}@agent.example.com/` });
+  recordAnswer(
+    (await api.post('/adcp-agents', `{"auth":{"type":"bearer","token":"${track(newSecret())}`)).text,
+  );
   await withFailingStore(() => send(bearer(), { url: 'https://agent.example.com/mcp' }));
   await withoutTable('secrets', () => send(bearer(), { url: 'https://agent.example.com/mcp' }));
 };
@@ -92,7 +94,7 @@ interface SyndicationTarget {
 const WAIT_MS = 120_000;
 
 const syndicate = async (
-  { saw, look }: CanaryRun,
+  { recordAnswer, searchStores }: CanaryRun,
   { api }: TestAccount,
   { advertiser, agents, echoing }: SyndicationTarget,
 ): Promise<void> => {
@@ -102,20 +104,20 @@ const syndicate = async (
     const { status, text } = await untilDefinite(() =>
       api.post(`/advertisers/${advertiser}/syndicate`, body, once),
     );
-    saw(text);
+    recordAnswer(text);
     if (status !== 201) throw new Error(`not syndicated: ${text}`);
   };
   const records = async (): Promise<readonly SyndicationResource[]> => {
     const path = `/advertisers/${advertiser}/syndication-status?limit=100`;
     const { text, body } = await untilDefinite(() => api.get<{ items: SyndicationResource[] }>(path));
-    saw(text);
+    recordAnswer(text);
     return body.data.items;
   };
   const asked = { ...echoing.calls };
   await toggle(true);
   // A job that waits for its next attempt contains the error of the previous one.
   await until(async () => {
-    await look();
+    await searchStores();
     await sleep(100);
     const taken = (await records()).filter(({ status }) => status === 'COMPLETED');
     const isCalled = echoingWays.every((way) => (echoing.calls[way] ?? 0) > (asked[way] ?? 0));
@@ -123,7 +125,7 @@ const syndicate = async (
   }, WAIT_MS);
   for (let looks = 0; looks < 10; looks += 1) {
     await sleep(200);
-    await look();
+    await searchStores();
   }
   for (const { id, adcpAgentId } of await records()) {
     for (const path of [
@@ -131,15 +133,15 @@ const syndicate = async (
       `/adcp-agents/${adcpAgentId}`,
     ]) {
       for (const end of ['', '/history', '/explain', '/diff?from=0']) {
-        saw((await api.get(path + end)).text);
+        recordAnswer((await api.get(path + end)).text);
       }
     }
   }
-  saw((await api.get('/audit-logs?take=500')).text);
+  recordAnswer((await api.get('/audit-logs?take=500')).text);
   await toggle(false);
   await sleep(500);
-  await look();
+  await searchStores();
   // Refused while the agent may still have a copy.
-  for (const id of agents) saw((await api.delete(`/adcp-agents/${id}`)).text);
-  await look();
+  for (const id of agents) recordAnswer((await api.delete(`/adcp-agents/${id}`)).text);
+  await searchStores();
 };

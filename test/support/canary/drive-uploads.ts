@@ -27,7 +27,7 @@ interface Place {
  * Tokens of uploads: used, repeated, tampered with, expired, foreign, sent to wrong places, and sent during outages.
  */
 export const driveUploads = async (run: CanaryRun, { api }: TestAccount): Promise<void> => {
-  const { service, mark } = run;
+  const { service, track } = run;
   const once = { 'Idempotency-Key': 'advertiser-of-uploads' };
   const made = await untilDefinite(() => api.post<{ id: number }>('/advertisers', { name: 'Uploads' }, once));
   const advertiser = made.body.data.id;
@@ -35,26 +35,26 @@ export const driveUploads = async (run: CanaryRun, { api }: TestAccount): Promis
     const body = { name: 'Hero', mimeType: 'image/png', bytes: bytes.length };
     const { text, body: answer } = await untilDefinite(() => reserve(api, advertiser, body, headers));
     const url = new URL(answer.data.uploadUrl);
-    const token = mark(url.searchParams.get('token') ?? '');
-    run.saw(text, token);
+    const token = track(url.searchParams.get('token') ?? '');
+    run.recordAnswer(text, token);
     return { url: `${url.origin}${url.pathname}`, token };
   };
 
   const key = { 'Idempotency-Key': 'place-reserved-once-and-repeated' };
   const place = await reserved(key);
   if ((await reserved(key)).token !== place.token) throw new Error('another token for the same key');
-  run.saw((await reserve(api, advertiser, { name: 'Other', mimeType: 'image/png' }, key)).text);
+  run.recordAnswer((await reserve(api, advertiser, { name: 'Other', mimeType: 'image/png' }, key)).text);
 
   await sendBroken(run, place);
   await useEverywhere(run, place);
-  await useEverywhere(run, { ...place, token: mark(tampered(place.token)) });
+  await useEverywhere(run, { ...place, token: track(tampered(place.token)) });
   const grant = grantOf(place);
   await useEverywhere(run, {
     ...place,
-    token: mark(await ours.issue({ ...grant, exp: Math.floor(Date.now() / 1_000) - 1 })),
+    token: track(await ours.issue({ ...grant, exp: Math.floor(Date.now() / 1_000) - 1 })),
   });
-  await useEverywhere(run, { ...place, token: mark(await strangers.issue(grant)) });
-  await useEverywhere(run, { ...place, token: mark(newSecret('not-even-a-token.')) });
+  await useEverywhere(run, { ...place, token: track(await strangers.issue(grant)) });
+  await useEverywhere(run, { ...place, token: track(newSecret('not-even-a-token.')) });
   await useAtOtherRoutes(run, place);
 
   const [lost, ...others] = [await reserved(), await reserved(), await reserved(), await reserved()];
@@ -64,7 +64,7 @@ export const driveUploads = async (run: CanaryRun, { api }: TestAccount): Promis
   }
   await withoutFolder(service.dataDir, () => useEverywhere(run, lost));
   await useEverywhere(run, lost);
-  await run.look();
+  await run.searchStores();
 };
 
 /** Changes one letter in the middle of the signature. */
@@ -75,23 +75,23 @@ const grantOf = ({ token }: Place): UploadGrant =>
   JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString()) as UploadGrant;
 
 /** In the query and in a header, with both methods. */
-const useEverywhere = async ({ saw }: CanaryRun, { url, token }: Place): Promise<void> => {
+const useEverywhere = async ({ recordAnswer }: CanaryRun, { url, token }: Place): Promise<void> => {
   for (const method of ['PUT', 'POST']) {
     for (const [at, headers] of [
       [`${url}?token=${token}`, {}],
       [url, { 'X-Upload-Token': token }],
     ] as const) {
       const sent = { method, headers: { ...asBytes, ...headers }, body: new Uint8Array(bytes) };
-      saw(await textOfAnswer(await fetch(at, sent)));
+      recordAnswer(await textOfAnswer(await fetch(at, sent)));
     }
   }
 };
 
 /** Requests that are refused after their token was accepted. */
-const sendBroken = async ({ saw }: CanaryRun, { url, token }: Place): Promise<void> => {
+const sendBroken = async ({ recordAnswer }: CanaryRun, { url, token }: Place): Promise<void> => {
   const other = Buffer.from(bytes).fill('<html>', 0, 12);
   for (const body of [other, bytes.subarray(1), Buffer.concat([bytes, bytes]), Buffer.alloc(0)]) {
-    saw(
+    recordAnswer(
       await textOfAnswer(
         await fetch(`${url}?token=${token}`, { method: 'PUT', headers: asBytes, body: new Uint8Array(body) }),
       ),
@@ -105,7 +105,10 @@ const sendBroken = async ({ saw }: CanaryRun, { url, token }: Place): Promise<vo
   client.destroy();
 };
 
-const useAtOtherRoutes = async ({ saw, service }: CanaryRun, { url, token }: Place): Promise<void> => {
+const useAtOtherRoutes = async (
+  { recordAnswer, service }: CanaryRun,
+  { url, token }: Place,
+): Promise<void> => {
   const query = `?token=${token}`;
   const asked: readonly (readonly [string, RequestInit])[] = [
     [url + query, { method: 'GET' }],
@@ -124,8 +127,8 @@ const useAtOtherRoutes = async ({ saw, service }: CanaryRun, { url, token }: Pla
     [`${service.baseUrl}/health${query}`, { method: 'GET' }],
     [url, { method: 'PUT', body: 'x', headers: { ...asBytes, Authorization: `Bearer ${token}` } }],
   ];
-  for (const [at, init] of asked) saw(await textOfAnswer(await fetch(at, init)));
-  saw((await apiOf(service.baseUrl, { Authorization: `Bearer ${token}` }).get('/advertisers')).text);
+  for (const [at, init] of asked) recordAnswer(await textOfAnswer(await fetch(at, init)));
+  recordAnswer((await apiOf(service.baseUrl, { Authorization: `Bearer ${token}` }).get('/advertisers')).text);
 };
 
 /** Removes the folder of uploads during `run`. */
