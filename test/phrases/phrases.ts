@@ -318,7 +318,7 @@ export const PHRASES: readonly Phrase[] = [
     good: 'The seed determines the outcome of each call.',
   },
   {
-    pattern: /\bin the words of\b/i,
+    pattern: /\bin the words of (?:its|their)\b/i,
     instead: '"as X defines it", "with its entry in X"',
     bad: 'What waits, in the words of its list.',
     good: 'The pending work, with its list entry.',
