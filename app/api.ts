@@ -15,9 +15,7 @@ import type { Ledgers } from '../command/conversions/ledgers.ts';
 import { conversionWriteRoutes } from '../command/conversions/routes.ts';
 import { builtInEngines } from '../command/creative-sessions/built-in-engine.ts';
 import { creativeSessionWriteRoutes } from '../command/creative-sessions/routes.ts';
-import { campaignCreativeWriteRoutes } from '../command/creatives/campaign-routes.ts';
-import { libraryCreativeWriteRoutes } from '../command/creatives/library-routes.ts';
-import { creativeReviewRoutes } from '../command/creatives/review-routes.ts';
+import { creativeWriteRoutes } from '../command/creatives/routes.ts';
 import { engineWriteRoutes } from '../command/engines/routes.ts';
 import { askSandboxEngine } from '../command/engines/sandbox-engine.ts';
 import { createVerifyKey } from '../command/engines/verify-key.ts';
@@ -41,7 +39,6 @@ import type { AuditedKind } from '../query/resources/audited-kind.ts';
 import type { FoldCache } from '../query/history/fold-cache.ts';
 import { withHistory } from '../query/history/routes.ts';
 import { sellerReadRoutes } from '../query/sellers/routes.ts';
-import { submissionRoutes } from '../query/sellers/submission-routes.ts';
 import { syndicationReadRoutes } from '../query/syndication/routes.ts';
 import { taskReadRoutes } from '../query/tasks/routes.ts';
 import { systemClock as clock } from '../shared/async/clock.ts';
@@ -130,11 +127,8 @@ export const apiRoutes = (dependencies: ApiDependencies): readonly Route[] => {
     ...eventSourceReadRoutes({ ...reads, clock }),
     ...campaignWriteRoutes(writes),
     ...fromMemory(campaignReadRoutes(reads)),
-    ...campaignCreativeWriteRoutes(writes),
-    ...libraryCreativeWriteRoutes(writes),
-    ...creativeReviewRoutes({ ...writes, findSubmission: lookups.findSubmission }),
-    ...sellerReadRoutes(reads),
-    ...submissionRoutes({ ...reads, baseUrl }),
+    ...creativeWriteRoutes({ ...writes, findSubmission: lookups.findSubmission }),
+    ...sellerReadRoutes({ ...reads, baseUrl }),
     ...fromMemory(creativeReadRoutes({ ...reads, baseUrl })),
     ...creativeSessionWriteRoutes({ ...writes, engines: builtInEngines(writes) }),
     ...creativeSessionReadRoutes({ ...reads, cursors: createSessionCursors(keys) }),

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { Registry } from 'prom-client';
-import { isConversionStream } from '../domain/conversions/conversion-events.ts';
+import { isConversionStream } from '../domain/conversions/events.ts';
 import { personalParts } from '../domain/personal-data/split-personal-data.ts';
 import { migrations } from '../migrations/index.ts';
 import { requestRights } from '../migrations/request-rights.ts';

@@ -8,7 +8,7 @@ import { findAdvertiserNames } from '../query/engines/find-advertiser-names.ts';
 import { eventSourcesTable, findEventSources } from '../query/event-sources/list.ts';
 import { refuseIfBehind } from '../query/resources/refuse-if-behind.ts';
 import { activeKeys, type ResourceTable } from '../query/resources/resource-reads.ts';
-import { isAgentInUse } from '../query/syndication/list-records.ts';
+import { isAgentInUse } from '../query/syndication/list.ts';
 import type { SnapshotStore } from '../shared/aggregate/snapshots.ts';
 import type { EventStore } from '../shared/event-store/event-store.ts';
 import type { AnswerCache } from '../shared/http/answer-cache.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Pool, PoolClient } from 'pg';
 import { executeOnAudience } from '../command/audiences/load.ts';
 import type { Installation } from '../app/installation.ts';
-import { personalDataEvents, personalDataStream } from '../domain/personal-data/personal-data-events.ts';
+import { personalDataEvents, personalDataStream } from '../domain/personal-data/events.ts';
 import { deliveriesTable, restartDeliveries } from '../command/workers/syndication/restart-deliveries.ts';
 import { audiencesProjection } from '../projections/audiences.ts';
 import { cancelWhenInTheWay } from '../projections/engine/copy/cancel-statements.ts';

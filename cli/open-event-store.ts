@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { isConversionStream } from '../domain/conversions/conversion-events.ts';
+import { isConversionStream } from '../domain/conversions/events.ts';
 import { migrations } from '../migrations/index.ts';
 import type { Config } from '../app/config.ts';
 import type { EventStore } from '../shared/event-store/event-store.ts';

@@ -1,10 +1,10 @@
-import { syndicationEvents, type SyndicationEvent } from '../domain/syndication/syndication-events.ts';
+import { syndicationEvents, type SyndicationEvent } from '../domain/syndication/events.ts';
 import {
   shownSyndicationId,
   syndicationIdOf,
   syndicationResource,
   type SyndicationResource,
-} from '../domain/syndication/syndication-resource.ts';
+} from '../domain/syndication/resource.ts';
 import { isWaiting } from '../domain/syndication/syndication-states.ts';
 import {
   evolve,

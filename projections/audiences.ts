@@ -1,7 +1,8 @@
 import type { ClientBase } from 'pg';
 import { SIZES_KEPT_DAYS, type Audience } from '../domain/audiences/resource.ts';
 import { AUDIENCE, AUDIENCE_BATCH, audienceFold, type AudienceState } from '../domain/audiences/audience.ts';
-import { TASK, taskEvents, type TaskEvent } from '../domain/tasks/task.ts';
+import { taskEvents, type TaskEvent } from '../domain/tasks/events.ts';
+import { TASK } from '../domain/tasks/task.ts';
 import { categoryOf, type RecordedEvent } from '../shared/event-store/event-store.ts';
 import { int8Array, textArray, uuidArray } from '../shared/postgres/binary-array.ts';
 import { applyMembers, latestByCustomer, storeParts } from './audience-members.ts';

@@ -1,4 +1,4 @@
-import { entryAt, typeAt, type ConversionsLogged } from '../domain/conversions/conversion-events.ts';
+import { entryAt, typeAt, type ConversionsLogged } from '../domain/conversions/events.ts';
 
 const HOUR_MS = 3_600_000;
 /** Values of up to six decimals are summed exactly, as integers of millionths. */

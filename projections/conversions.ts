@@ -7,7 +7,7 @@ import {
   typeAt,
   type ConversionsLogged,
   type Health,
-} from '../domain/conversions/conversion-events.ts';
+} from '../domain/conversions/events.ts';
 import { FINGERPRINT_WORDS, fingerprintsOf } from '../domain/conversions/fingerprint.ts';
 import { isoTimestamp } from '../shared/async/clock.ts';
 import type { RecordedEvent } from '../shared/event-store/event-store.ts';

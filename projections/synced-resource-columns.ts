@@ -1,4 +1,4 @@
-import type { SyncedResource } from '../domain/resource-syncs/synced-resource.ts';
+import type { SyncedResource } from '../domain/resource-syncs/resource.ts';
 import type { Column } from './folded-rows.ts';
 
 export const syncedResourceColumns: readonly Column<SyncedResource>[] = [

@@ -2,10 +2,10 @@ import type { ClientBase } from 'pg';
 import { AUDIENCE } from '../domain/audiences/audience.ts';
 import { CATALOG } from '../domain/catalogs/catalog.ts';
 import { EVENT_SOURCE } from '../domain/event-sources/event-source.ts';
-import { syndicationEvents } from '../domain/syndication/syndication-events.ts';
-import type { ResourceType, SyndicationRecord } from '../domain/syndication/syndication-resource.ts';
+import { syndicationEvents } from '../domain/syndication/events.ts';
+import type { ResourceType, SyndicationRecord } from '../domain/syndication/resource.ts';
 import { isWaiting, wasLeftThere } from '../domain/syndication/syndication-states.ts';
-import { isSyndicatedChange } from '../domain/syndication/syndicated-change.ts';
+import { isSyndicatedChange } from '../domain/syndication/events.ts';
 import {
   evolve,
   initialState,

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { JsonMembers, type SyndicationRecord } from '../../domain/syndication/syndication-resource.ts';
+import { JsonMembers, type SyndicationRecord } from '../../domain/syndication/resource.ts';
 import { coalesce } from '../../shared/async/coalesce.ts';
 import { int4Array, int8Array, textArray, uuidArray } from '../../shared/postgres/binary-array.ts';
 import type { AtAgents, Holders } from '../../command/workers/syndication/at-agents.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { agentFields, agentResource, AgentResource } from '../../domain/agents/resource.ts';
-import { createInput } from '../../domain/fields.ts';
-import { boundedText, foreignCredential } from '../../domain/values.ts';
+import { registerAgentBody } from '../../domain/agents/input.ts';
+import { agentResource, AgentResource } from '../../domain/agents/resource.ts';
+import { boundedText } from '../../domain/values.ts';
 import { route, type Route } from '../../shared/http/route.ts';
 import { outboundAddress } from '../../shared/http/schemas.ts';
 import type { OutboundPolicy } from '../../shared/outbound/outbound-url.ts';
@@ -9,21 +9,6 @@ import { registerAgent, removeAgent, type AgentWrites } from './commands.ts';
 
 const path = '/api/v2/buyer/adcp-agents';
 const write = { tag: 'AdCP Agents', access: 'exchange:write' } as const;
-
-const agentBody = (outbound: OutboundPolicy) =>
-  z
-    .object({
-      ...createInput(agentFields, {
-        name: boundedText(1, 200),
-        url: outboundAddress(outbound),
-        accountId: boundedText(1, 255).optional().meta({
-          description:
-            "The buyer's account at the agent. Without it the agent receives the advertiser's brand.",
-        }),
-      }),
-      auth: z.object({ type: z.literal('bearer'), token: foreignCredential() }).optional(),
-    })
-    .meta({ id: 'RegisterAdcpAgent' });
 
 export const agentWriteRoutes = (
   writes: AgentWrites & { readonly outbound: OutboundPolicy },
@@ -37,7 +22,7 @@ const registerRoute = (writes: AgentWrites, outbound: OutboundPolicy): Route =>
     operationId: 'createAdcpAgent',
     summary:
       'Register an AdCP agent to syndicate to. The service asks it which tasks it supports; an agent that does not answer is UNREACHABLE and asked again later. Its token is stored encrypted and never shown.',
-    body: agentBody(outbound),
+    body: registerAgentBody(outboundAddress(outbound)),
     bodyIsSecret: true,
     responses: { 201: { description: 'The agent', data: AgentResource } },
     handle: async ({ body: { auth, ...details }, request }) => ({

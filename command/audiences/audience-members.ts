@@ -7,7 +7,7 @@ import {
   type MemberUid,
 } from '../../domain/audiences/events.ts';
 import { audienceBatchStream } from '../../domain/audiences/audience.ts';
-import type { FailedMember } from '../../domain/tasks/task-resource.ts';
+import type { FailedMember } from '../../domain/tasks/resource.ts';
 import type { CommandContext } from '../../shared/aggregate/command-context.ts';
 import { toNewEvents } from '../../shared/aggregate/recorded-domain-event.ts';
 import { appendInChunks } from '../../shared/event-store/append-in-chunks.ts';

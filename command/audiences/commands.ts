@@ -1,7 +1,7 @@
 import type { AudienceBatch } from '../../domain/audiences/events.ts';
 import { AUDIENCE, type AudienceCommand, type AudienceState } from '../../domain/audiences/audience.ts';
 import type { AudienceInput, SyncAudiencesBody } from '../../domain/audiences/input.ts';
-import type { AudienceSyncResponse, FailedMember } from '../../domain/tasks/task-resource.ts';
+import type { AudienceSyncResponse, FailedMember } from '../../domain/tasks/resource.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
 import { derivedId } from '../../shared/aggregate/ids.ts';
@@ -13,8 +13,8 @@ import {
   type SyncItem,
   type SyncResult,
   type SyncWrites,
-} from '../resource-syncs/sync-resources.ts';
-import { acceptTask } from '../tasks/accept-task.ts';
+} from '../resource-syncs/commands.ts';
+import { acceptTask } from '../tasks/commands.ts';
 import { readMembers, storeMembers, type MemberChanges, type ReadMembers } from './audience-members.ts';
 import { executeOnAudience } from './load.ts';
 

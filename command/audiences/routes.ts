@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { SyncAudiencesBody } from '../../domain/audiences/input.ts';
 import { route, type Route } from '../../shared/http/route.ts';
 import { pathIntegerId } from '../../shared/http/schemas.ts';
-import type { SyncWrites } from '../resource-syncs/sync-resources.ts';
+import type { SyncWrites } from '../resource-syncs/commands.ts';
 import { syncAudiences } from './commands.ts';
 
 /** 100,000 members with two hashes and an id; fewer with long uids. */

@@ -23,7 +23,7 @@ import {
   type SyncItem,
   type SyncResult,
   type SyncWrites,
-} from '../resource-syncs/sync-resources.ts';
+} from '../resource-syncs/commands.ts';
 import { storeCatalogItems } from './catalog-content.ts';
 import { executeOnCatalog, loadCatalog } from './load.ts';
 

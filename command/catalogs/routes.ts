@@ -4,7 +4,7 @@ import { SyncCatalogsResult } from '../../domain/catalogs/resource.ts';
 import { route, type Route } from '../../shared/http/route.ts';
 import { outboundAddress, pathIntegerId } from '../../shared/http/schemas.ts';
 import type { OutboundPolicy } from '../../shared/outbound/outbound-url.ts';
-import type { SyncWrites } from '../resource-syncs/sync-resources.ts';
+import type { SyncWrites } from '../resource-syncs/commands.ts';
 import { syncCatalogs } from './commands.ts';
 
 const BODY_BYTES_MAX = 16 * 1024 * 1024;

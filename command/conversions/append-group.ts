@@ -1,4 +1,4 @@
-import { conversionEvents } from '../../domain/conversions/conversion-events.ts';
+import { conversionEvents } from '../../domain/conversions/events.ts';
 import { toNewEvents } from '../../shared/aggregate/recorded-domain-event.ts';
 import { appendInChunks } from '../../shared/event-store/append-in-chunks.ts';
 import {

@@ -1,4 +1,4 @@
-import { conversionEvents, type ConversionsLogged } from '../../domain/conversions/conversion-events.ts';
+import { conversionEvents, type ConversionsLogged } from '../../domain/conversions/events.ts';
 import { currentData } from '../../shared/aggregate/event-versions.ts';
 import type { RecordedEvent } from '../../shared/event-store/event-store.ts';
 

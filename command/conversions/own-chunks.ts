@@ -1,4 +1,4 @@
-import type { ConversionsLogged } from '../../domain/conversions/conversion-events.ts';
+import type { ConversionsLogged } from '../../domain/conversions/events.ts';
 import type { EventStore, Position, RecordedEvent } from '../../shared/event-store/event-store.ts';
 import { loggedData } from './logged-data.ts';
 import type { Segments } from './segments.ts';

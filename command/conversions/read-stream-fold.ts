@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { conversionStream } from '../../domain/conversions/conversion-events.ts';
+import { conversionStream } from '../../domain/conversions/events.ts';
 import { commandInto, FINGERPRINT_WORDS } from '../../domain/conversions/fingerprint.ts';
 import type { EventStore, RecordedEvent } from '../../shared/event-store/event-store.ts';
 import { DAYS_KNOWN } from '../../domain/conversions/fingerprint.ts';

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { BatchResult } from '../../domain/conversions/decide-batch.ts';
+import { LogConversionsBody } from '../../domain/conversions/input.ts';
+import { BatchResultResource } from '../../domain/conversions/resource.ts';
 import { UnreadableItem } from '../../domain/conversions/validate-items.ts';
 import { EVENT_SOURCE } from '../../domain/event-sources/event-source.ts';
 import { isoTimestamp, type Clock } from '../../shared/async/clock.ts';
@@ -13,7 +15,6 @@ import { fingerprintOf } from '../../shared/idempotency/request-fingerprint.ts';
 import { RefusedItem } from '../../shared/json/refused-item.ts';
 import { callRefused, confirmationExpired, confirmationOfOther, severalSources } from './call-refusals.ts';
 import { isConfirmationUid, type Confirmation, type Confirmations } from './confirmations.ts';
-import { BatchResultResource, LogConversionsBody } from './conversion-input.ts';
 import type { Ledgers } from './ledgers.ts';
 import type { LogCall } from './log-call.ts';
 

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Health } from '../../domain/conversions/conversion-events.ts';
+import type { Health } from '../../domain/conversions/events.ts';
 import type { FingerprintSet } from '../../domain/conversions/decide-batch.ts';
 import type { Position } from '../../shared/event-store/event-store.ts';
 import { DAYS_KNOWN } from '../../domain/conversions/fingerprint.ts';

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { SourceFacts } from '../../domain/conversions/admit-call.ts';
-import { conversionStream } from '../../domain/conversions/conversion-events.ts';
+import { conversionStream } from '../../domain/conversions/events.ts';
 import { fingerprintsOf } from '../../domain/conversions/fingerprint.ts';
 import { backoffMs, sleep } from '../../shared/async/backoff.ts';
 import { CommandAbandonedError } from '../../shared/aggregate/execute-command.ts';

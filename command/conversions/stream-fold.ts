@@ -1,4 +1,4 @@
-import { typeAt, type Health } from '../../domain/conversions/conversion-events.ts';
+import { typeAt, type Health } from '../../domain/conversions/events.ts';
 import { commandInto, FINGERPRINT_WORDS, fingerprintsOf } from '../../domain/conversions/fingerprint.ts';
 import type { Position, RecordedEvent } from '../../shared/event-store/event-store.ts';
 import { DAYS_KNOWN } from '../../domain/conversions/fingerprint.ts';

@@ -22,7 +22,7 @@ import { omitUndefined } from '../../shared/aggregate/omit-undefined.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
 import { createGenerated } from '../creatives/create-creative.ts';
-import { openCampaign } from '../creatives/creative-writes.ts';
+import { openCampaign } from '../creatives/load.ts';
 import { loadCreative } from '../creatives/load.ts';
 import { askEngine, briefOf, evaluationsOf, GeneratedCopies, RefinedCopy } from './creative-engine.ts';
 import {

@@ -1,8 +1,13 @@
 import type { Campaign } from '../../domain/campaigns/resource.ts';
 import { contentFields, type Creative } from '../../domain/creatives/resource.ts';
 import { initialMembers } from '../../domain/fields.ts';
-import { newNames } from '../../domain/creatives/creative-names.ts';
-import type { CreateCreative, CreativeRefusal, CreativeStateOf } from '../../domain/creatives/creative.ts';
+import { copyNames, newNames } from '../../domain/creatives/creative-names.ts';
+import {
+  contentOf,
+  type CreateCreative,
+  type CreativeRefusal,
+  type CreativeStateOf,
+} from '../../domain/creatives/creative.ts';
 import { formatLabelOf } from '../../domain/creatives/format-kinds.ts';
 import { isoTimestamp } from '../../shared/async/clock.ts';
 import type { Outcome } from '../../shared/aggregate/execute-command.ts';
@@ -13,9 +18,16 @@ import { derivedId } from '../../shared/aggregate/ids.ts';
 import { writableAdvertiser } from '../advertisers/load.ts';
 import { requireAssets } from './require-assets.ts';
 import type { CreateCreativeBody } from '../../domain/creatives/input.ts';
-import { openCampaign, type CreativeWrites } from './creative-writes.ts';
 import { holdName, releaseNames, type WantedName } from './hold-names.ts';
-import { creativeDoneBefore, creativeOf, executeOnCreative, loadCreative } from './load.ts';
+import {
+  createCreative,
+  creativeDoneBefore,
+  creativeOf,
+  executeOnCreative,
+  loadCreative,
+  openCampaign,
+  type CreativeWrites,
+} from './load.ts';
 
 /**
  * Creates a creative in a campaign: claims its name, then creates it. After a crash in between, a repeat with the
@@ -132,4 +144,40 @@ const create = async (
   };
   const isNew = !(await request.hasRunBefore());
   return executeOnCreative(writes, creativeId, command, { ...ofRequest(request), isNew });
+};
+
+/**
+ * Copies a creative within a campaign under the first free name. The campaign's
+ * stream of names chooses it, so concurrent copies get different names.
+ * @param campaign an open campaign that contains the source
+ */
+export const duplicateCreative = async (
+  writes: CreativeWrites,
+  source: Creative,
+  { campaignId }: Campaign,
+  request: RequestContext,
+): Promise<Creative> => {
+  const creativeId = derivedId(request.commandId, 'creative');
+  const { customerId, advertiserId, role, frequencyCaps } = source;
+  const done = await creativeDoneBefore(writes, creativeId, request);
+  if (done !== undefined) return done;
+  const { name } = await holdName(writes, campaignId, creativeId, { names: copyNames(source.name) }, request);
+  const command: CreateCreative = {
+    type: 'CreateCreative',
+    now: isoTimestamp(writes.clock.now()),
+    creative: omitUndefined({
+      creativeId,
+      customerId,
+      advertiserId,
+      name,
+      role,
+      source: source.source,
+      campaignId,
+      copyOf: source.creativeId,
+      content: omitUndefined(contentOf(source)),
+    }),
+    frequencyCaps,
+    newCapIds: frequencyCaps.map((_, n) => derivedId(request.commandId, `frequency-cap-${n}`)),
+  };
+  return createCreative(writes, creativeId, command, request);
 };

@@ -5,12 +5,12 @@ import {
   type CreativeNamesCommand,
   type CreativeNamesRefusal,
 } from '../../domain/creatives/creative-names.ts';
+import { shownCreativeId } from '../../domain/creatives/resource.ts';
 import { isoTimestamp } from '../../shared/async/clock.ts';
 import { handlerFor } from '../../shared/aggregate/handler-for.ts';
-import { NotDoneError } from '../../shared/http/errors.ts';
+import { ApiError, NotDoneError } from '../../shared/http/errors.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
 import type { CampaignStores } from '../campaigns/load.ts';
-import { nameTaken, tooManyCreatives } from './creative-refusals.ts';
 import { loadCreative } from './load.ts';
 
 const { execute, loadAt } = handlerFor(creativeNamesAggregate);
@@ -142,4 +142,20 @@ const runOnNames = (
     context: { commandId: randomUUID(), customerId, actor, requestId },
     isAbandoned,
     hasRunBefore: async () => false,
+  });
+
+/** @param creativeId the creative with this name, if known for certain */
+const nameTaken = (name: string, creativeId: string | undefined): ApiError =>
+  new ApiError({
+    code: 'CONFLICT',
+    message: `The campaign has a creative named "${Array.from(name).slice(0, 100).join('')}". Choose another name.`,
+    field: 'name',
+    ...(creativeId === undefined ? {} : { details: { creativeId: shownCreativeId(creativeId) } }),
+  });
+
+const tooManyCreatives = (limit: number): ApiError =>
+  new ApiError({
+    code: 'CONFLICT',
+    message: `The campaign has ${limit} creatives, which is the limit. Detach one first.`,
+    details: { limit },
   });

@@ -11,15 +11,14 @@ import { route, type RequestContext, type Route } from '../../shared/http/route.
 import { pathIntegerId, pathTextId } from '../../shared/http/schemas.ts';
 import { derivedId } from '../../shared/aggregate/ids.ts';
 import { writableAdvertiser } from '../advertisers/load.ts';
-import { archiveCreative, attachCreative, detachCreative, promoteCreative } from './change-creative.ts';
+import { archiveCreative, attachCreative, detachCreative, promoteCreative } from './commands.ts';
 import { createInLibrary } from './create-creative.ts';
 import {
   AttachCreativeBody,
   CreateLibraryCreativeBody,
   SaveToLibraryBody,
 } from '../../domain/creatives/input.ts';
-import { findCampaign, findCreative, openCampaign, type CreativeWrites } from './creative-writes.ts';
-import { creativeDoneBefore } from './load.ts';
+import { creativeDoneBefore, findCampaign, findCreative, openCampaign, type CreativeWrites } from './load.ts';
 
 const path = '/api/v2/buyer/advertisers/{id}/creatives';
 const tag = 'Creatives';

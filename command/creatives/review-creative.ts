@@ -9,10 +9,16 @@ import type { RequestContext } from '../../shared/http/route.ts';
 import { loadAdvertiser } from '../advertisers/load.ts';
 import type { CampaignStores } from '../campaigns/load.ts';
 import { loadDirectory } from '../sellers/load.ts';
-import { acceptTask } from '../tasks/accept-task.ts';
+import { acceptTask } from '../tasks/commands.ts';
 import type { ReviewCreativeBody } from '../../domain/creatives/input.ts';
-import { findCreative, isAdvertiserArchived } from './creative-writes.ts';
-import { creativeDoneBefore, creativeOf, executeOnCreative, runOnCreative } from './load.ts';
+import {
+  creativeDoneBefore,
+  creativeOf,
+  executeOnCreative,
+  findCreative,
+  isAdvertiserArchived,
+  runOnCreative,
+} from './load.ts';
 
 /**
  * Submits a creative to sellers of the directory.

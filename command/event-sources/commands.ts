@@ -14,7 +14,7 @@ import {
   type SyncItem,
   type SyncResult,
   type SyncWrites,
-} from '../resource-syncs/sync-resources.ts';
+} from '../resource-syncs/commands.ts';
 import { executeOnEventSource } from './load.ts';
 
 const eventSources: SyncedKind<EventSourceState, EventSourceCommand, EventSourceRefusal> = {

@@ -3,7 +3,7 @@ import { SyncEventSourcesBody } from '../../domain/event-sources/input.ts';
 import { SyncEventSourcesResult } from '../../domain/event-sources/resource.ts';
 import { route, type Route } from '../../shared/http/route.ts';
 import { pathIntegerId } from '../../shared/http/schemas.ts';
-import type { SyncWrites } from '../resource-syncs/sync-resources.ts';
+import type { SyncWrites } from '../resource-syncs/commands.ts';
 import { syncEventSources } from './commands.ts';
 
 export const eventSourceWriteRoutes = (writes: SyncWrites): readonly Route[] => [

@@ -1,4 +1,5 @@
-import { resourceSyncAggregate, type ResourceSyncPlan } from '../../domain/resource-syncs/resource-sync.ts';
+import type { ResourceSyncPlan } from '../../domain/resource-syncs/events.ts';
+import { resourceSyncAggregate } from '../../domain/resource-syncs/resource-sync.ts';
 import { isoTimestamp, type Clock } from '../../shared/async/clock.ts';
 import { TooManyConflictsError, type Outcome } from '../../shared/aggregate/execute-command.ts';
 import { handlerFor, ofRequest, type CommandStores } from '../../shared/aggregate/handler-for.ts';

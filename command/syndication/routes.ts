@@ -1,26 +1,9 @@
 import { z } from 'zod';
-import {
-  ResourceType,
-  syndicationResource,
-  SyndicationResource,
-} from '../../domain/syndication/syndication-resource.ts';
+import { ToggleSyndicationBody } from '../../domain/syndication/input.ts';
+import { syndicationResource, SyndicationResource } from '../../domain/syndication/resource.ts';
 import { route, type Route } from '../../shared/http/route.ts';
-import { boundedText } from '../../domain/values.ts';
 import { digitStringId } from '../../shared/http/schemas.ts';
-import { toggleSyndication, type SyndicationWrites } from './toggle-syndication.ts';
-
-const ToggleBody = z
-  .object({
-    resourceType: ResourceType.optional().meta({ description: 'Default: found by the resourceId.' }),
-    resourceId: boundedText(1, 256),
-    adcpAgentIds: z
-      .array(boundedText(1, 100))
-      .min(1)
-      .max(100)
-      .refine((ids) => new Set(ids).size === ids.length, 'must name each agent once'),
-    enabled: z.boolean(),
-  })
-  .meta({ id: 'ToggleSyndication' });
+import { toggleSyndication, type SyndicationWrites } from './commands.ts';
 
 export const syndicationWriteRoutes = (writes: SyndicationWrites): readonly Route[] => [
   route({
@@ -31,7 +14,7 @@ export const syndicationWriteRoutes = (writes: SyndicationWrites): readonly Rout
     tag: 'Syndication',
     access: 'exchange:write',
     params: z.object({ advertiserId: digitStringId('advertiser') }),
-    body: ToggleBody,
+    body: ToggleSyndicationBody,
     responses: {
       201: {
         description: 'The record of each agent, in the order of adcpAgentIds',

@@ -1,10 +1,6 @@
 import { z } from 'zod';
 import type { SyncTask } from '../../domain/agents/resource.ts';
-import {
-  JsonMembers,
-  type AccountReference,
-  type ResourceType,
-} from '../../domain/syndication/syndication-resource.ts';
+import { JsonMembers, type AccountReference, type ResourceType } from '../../domain/syndication/resource.ts';
 
 /** In AdCP's form; references catalog items and audience members. Equal resources have equal bytes. */
 export type SyndicatedItem = JsonMembers;

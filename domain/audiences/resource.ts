@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { changeable, clearable, definitionShape, derived, membersOf, resourceShape } from '../fields.ts';
-import type { SyncedResource } from '../resource-syncs/synced-resource.ts';
+import type { SyncedResource } from '../resource-syncs/resource.ts';
 import { Timestamp } from '../values.ts';
 
 /** Thirteen months, to compare a month with the same month a year ago. */

@@ -9,7 +9,7 @@ import {
   membersOf,
   resourceShape,
 } from '../fields.ts';
-import { SyncAction, type SyncedResource } from '../resource-syncs/synced-resource.ts';
+import { SyncAction, type SyncedResource } from '../resource-syncs/resource.ts';
 import { Timestamp } from '../values.ts';
 
 /** AdCP 3.0, enums catalog-type, feed-format and update-frequency. */

@@ -1,11 +1,5 @@
 import type { EventType } from '../event-sources/event-type.ts';
-import type {
-  ConversionsLogged,
-  ConversionsLoggedEvent,
-  Dictionary,
-  Health,
-  MoreMembers,
-} from './conversion-events.ts';
+import type { ConversionsLogged, ConversionsLoggedEvent, Dictionary, Health, MoreMembers } from './events.ts';
 import type { ItemColumns, Rejection } from './validate-items.ts';
 
 export interface CallFacts {

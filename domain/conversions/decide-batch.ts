@@ -1,4 +1,4 @@
-import type { Health } from './conversion-events.ts';
+import type { Health } from './events.ts';
 import { FINGERPRINT_WORDS } from './fingerprint.ts';
 import type { ItemColumns, ValidatedItems } from './validate-items.ts';
 

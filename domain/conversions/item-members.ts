@@ -1,4 +1,4 @@
-import type { MoreMembers, UserMatch } from './conversion-events.ts';
+import type { MoreMembers, UserMatch } from './events.ts';
 
 /** Each check returns the reason for the client, or undefined. */
 

@@ -1,5 +1,5 @@
 import { DEFAULT_EVENT_TYPE, EventType } from '../event-sources/event-type.ts';
-import type { MoreMembers } from './conversion-events.ts';
+import type { MoreMembers } from './events.ts';
 import { FINGERPRINT_WORDS, type FingerprintInto } from './fingerprint.ts';
 import { hasMore, isItem, isMemberName, moreOf, moreProblem, textProblem } from './item-members.ts';
 

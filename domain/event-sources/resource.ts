@@ -8,7 +8,7 @@ import {
   membersOf,
   resourceShape,
 } from '../fields.ts';
-import { SyncAction, type SyncedResource } from '../resource-syncs/synced-resource.ts';
+import { SyncAction, type SyncedResource } from '../resource-syncs/resource.ts';
 import { Timestamp } from '../values.ts';
 import { EventType } from './event-type.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { SyncTask } from '../agents/resource.ts';
 import { JobStatus } from '../syndication/syndication-job.ts';
-import { JsonMembers, ResourceType, TaskOf } from '../syndication/syndication-resource.ts';
+import { JsonMembers, ResourceType, TaskOf } from '../syndication/resource.ts';
 import { AuditLog, who, type ActorOrigin } from './audit-log-resource.ts';
 import { Timestamp } from '../values.ts';
 

@@ -1,5 +1,5 @@
 import { AUDIENCE_BATCH } from '../audiences/audience.ts';
-import { CONVERSIONS } from '../conversions/conversion-events.ts';
+import { CONVERSIONS } from '../conversions/events.ts';
 
 type Data = Readonly<Record<string, unknown>>;
 

@@ -1,5 +1,5 @@
-import { z } from 'zod';
-import { accept, type Decision, type EventsOf } from '../decision.ts';
+import { accept, type Decision } from '../decision.ts';
+import { resourceSyncEvents, type ResourceSyncEvent, type ResourceSyncPlan } from './events.ts';
 
 /** A sync writes several streams and may stop half way. With the recorded plan a repeat gives the same answer. */
 
@@ -8,19 +8,6 @@ const RESOURCE_SYNC = 'resourceSync';
 const resourceSyncStream = (customerId: number, commandId: string): string =>
   `${RESOURCE_SYNC}-${customerId}-${commandId}`;
 
-const ResourceSyncPlanned = z.object({
-  advertiserId: z.int(),
-  /** Keys to delete because the sync does not contain them. */
-  missing: z.array(z.string()),
-  refused: z.array(z.string()),
-});
-
-const resourceSyncEvents = {
-  ResourceSyncPlanned: { schemaVersion: 1, data: ResourceSyncPlanned },
-} as const;
-
-export type ResourceSyncPlan = z.infer<typeof ResourceSyncPlanned>;
-export type ResourceSyncEvent = EventsOf<typeof resourceSyncEvents>;
 export type ResourceSync = { readonly status: 'NONE' } | ({ readonly status: 'PLANNED' } & ResourceSyncPlan);
 
 export interface PlanResourceSync {

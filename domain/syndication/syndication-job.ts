@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { OtherCauses } from '../causation.ts';
-import type { SyndicationEvent } from './syndication-events.ts';
-import type { JsonMembers, TaskOf } from './syndication-resource.ts';
+import type { SyndicationEvent } from './events.ts';
+import type { JsonMembers, TaskOf } from './resource.ts';
 import { isWaiting } from './syndication-states.ts';
 import type { SyndicationState } from './syndication.ts';
 

@@ -1,4 +1,4 @@
-import type { AtAgent, JsonMembers, SyndicationStatus } from './syndication-resource.ts';
+import type { AtAgent, JsonMembers, SyndicationStatus } from './resource.ts';
 
 /** Nothing else changes a status. */
 

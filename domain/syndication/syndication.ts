@@ -7,8 +7,8 @@ import {
   type SyndicationRetried,
   type SyndicationSubmitted,
   type SyndicationToggled,
-} from './syndication-events.ts';
-import type { AtAgent, JsonMembers, SyndicationRecord } from './syndication-resource.ts';
+} from './events.ts';
+import type { AtAgent, JsonMembers, SyndicationRecord } from './resource.ts';
 import {
   isOn,
   isStepFrom,
@@ -20,7 +20,7 @@ import {
   type StepName,
 } from './syndication-states.ts';
 
-export type { SyndicationRecord } from './syndication-resource.ts';
+export type { SyndicationRecord } from './resource.ts';
 
 export const SYNDICATION = 'syndication';
 

@@ -1,19 +1,10 @@
-import { accept, type Decision, type EventsOf } from '../decision.ts';
-import { TaskAccepted } from './task-resource.ts';
+import { accept, type Decision } from '../decision.ts';
+import { taskEvents, type TaskEvent } from './events.ts';
+import type { TaskAccepted } from './resource.ts';
 
 export const TASK = 'task';
 
 export const taskStream = (customerId: number, taskId: string): string => `${TASK}-${customerId}-${taskId}`;
-
-export const taskEvents = {
-  TaskAccepted: {
-    schemaVersion: 2,
-    data: TaskAccepted,
-    // Version 2 adds failed members, and audiences without an id.
-    upcasters: [<Data>(data: Data): Data => data],
-  },
-} as const;
-export type TaskEvent = EventsOf<typeof taskEvents>;
 
 export type Task =
   { readonly status: 'NONE' } | ({ readonly status: 'ACCEPTED'; readonly acceptedAt: string } & TaskAccepted);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { conversionStream } from '../../domain/conversions/conversion-events.ts';
+import { conversionStream } from '../../domain/conversions/events.ts';
 import { eventSourceResource, notSeen } from '../../domain/event-sources/resource.ts';
 import { EVENT_SOURCE, eventSourceFold, eventSourceStream } from '../../domain/event-sources/event-source.ts';
 import { eventSourcesTable, findEventSources } from './list.ts';

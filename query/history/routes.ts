@@ -1,6 +1,6 @@
 import { campaignIdOf } from '../../domain/campaigns/resource.ts';
 import { connectionIdOf } from '../../domain/engines/resource.ts';
-import { sourceOfStream } from '../../domain/conversions/conversion-events.ts';
+import { sourceOfStream } from '../../domain/conversions/events.ts';
 import { eventSourceStream } from '../../domain/event-sources/event-source.ts';
 import type { AuditedResource } from '../../domain/history/audit-log-resource.ts';
 import { createSessionCursors } from '../resources/session-cursor.ts';

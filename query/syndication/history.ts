@@ -5,7 +5,7 @@ import { catalogFold } from '../../domain/catalogs/catalog.ts';
 import { eventSourceFold } from '../../domain/event-sources/event-source.ts';
 import { resourceIdOf } from '../../shared/aggregate/ids.ts';
 import { shownAgentId } from '../../domain/agents/resource.ts';
-import { syndicationEvents, type SyndicationEvent } from '../../domain/syndication/syndication-events.ts';
+import { syndicationEvents, type SyndicationEvent } from '../../domain/syndication/events.ts';
 import {
   syndicationJobs,
   type SyndicationJob,
@@ -16,7 +16,7 @@ import {
   syndicationIdOf,
   syndicationResource,
   type SyndicationRecord,
-} from '../../domain/syndication/syndication-resource.ts';
+} from '../../domain/syndication/resource.ts';
 import { syndicationFold, syndicationStream } from '../../domain/syndication/syndication.ts';
 import { syndicationStatusList } from './routes.ts';
 import { auditedKind } from '../resources/audited-kind.ts';

@@ -5,13 +5,13 @@ import {
   syndicationResource,
   SyndicationResource,
   SyndicationStatus,
-} from '../../domain/syndication/syndication-resource.ts';
+} from '../../domain/syndication/resource.ts';
 import { notFound } from '../../shared/http/errors.ts';
 import { declaration, route, type Route } from '../../shared/http/route.ts';
 import { boundedText } from '../../domain/values.ts';
 import { digitStringId, pageOf, pagingParameters, queryBoolean } from '../../shared/http/schemas.ts';
 import { refuseIfBehind } from '../resources/refuse-if-behind.ts';
-import { listRecords, type SyndicationReads } from './list-records.ts';
+import { listRecords, type SyndicationReads } from './list.ts';
 
 const StatusList = z
   .strictObject({ items: z.array(SyndicationResource), total: z.int() })

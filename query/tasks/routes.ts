@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { taskResource, TaskResource, type TaskAccepted } from '../../domain/tasks/task-resource.ts';
+import { taskResource, TaskResource, type TaskAccepted } from '../../domain/tasks/resource.ts';
 import { taskFold } from '../../domain/tasks/task.ts';
 import { loadState } from '../../shared/aggregate/load-stream.ts';
 import type { SnapshotStore } from '../../shared/aggregate/snapshots.ts';

@@ -6,7 +6,7 @@ import { createFetchFeed } from '../../command/workers/catalog-feeds/fetch-feed.
 import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import type { AgentResource } from '../../domain/agents/resource.ts';
 import type { CatalogResource } from '../../domain/catalogs/resource.ts';
-import type { SyndicationResource } from '../../domain/syndication/syndication-resource.ts';
+import type { SyndicationResource } from '../../domain/syndication/resource.ts';
 import { createOutboundFetch } from '../../shared/outbound/outbound-fetch.ts';
 import { hostileUrls } from '../support/hostile-urls.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';

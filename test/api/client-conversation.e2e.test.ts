@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import type { AgentResource } from '../../domain/agents/resource.ts';
-import type { SyndicationResource } from '../../domain/syndication/syndication-resource.ts';
+import type { SyndicationResource } from '../../domain/syndication/resource.ts';
 import { sleep } from '../../shared/async/backoff.ts';
 import { apiOf, type Api, type ApiAnswer } from '../support/api-client.ts';
 import { generousLimits } from '../support/generous-limits.ts';

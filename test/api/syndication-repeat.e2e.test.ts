@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
-import type { SyndicationResource } from '../../domain/syndication/syndication-resource.ts';
+import type { SyndicationResource } from '../../domain/syndication/resource.ts';
 import { createLog } from '../../app/log.ts';
 import { createFailingAppends } from '../support/failing-appends.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';

@@ -7,7 +7,7 @@ import type { CauseNode } from '../../domain/history/cause-resource.ts';
 import { ATTEMPTS_MAX } from '../../command/workers/syndication/syndication-work.ts';
 import { auditProjection } from '../../projections/audit.ts';
 import { rebuildOnline } from '../../projections/engine/copy/online-rebuild.ts';
-import type { SyndicationResource } from '../../domain/syndication/syndication-resource.ts';
+import type { SyndicationResource } from '../../domain/syndication/resource.ts';
 import { conflict, invalid, notFound, refusalOf } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { startSandboxAgent, type SandboxAgent } from '../support/sandbox-agent.ts';

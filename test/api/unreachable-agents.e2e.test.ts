@@ -3,7 +3,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { agentIdOf, type AgentResource } from '../../domain/agents/resource.ts';
 import { agentStream } from '../../domain/agents/agent.ts';
-import type { SyndicationResource } from '../../domain/syndication/syndication-resource.ts';
+import type { SyndicationResource } from '../../domain/syndication/resource.ts';
 import { startProgram, type Program } from '../support/program.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { startSandboxAgent, type SandboxAgent } from '../support/sandbox-agent.ts';

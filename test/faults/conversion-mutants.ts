@@ -1,10 +1,6 @@
 import { appendFileSync, readFileSync } from 'node:fs';
 import type { Segment, Segments } from '../../command/conversions/segments.ts';
-import {
-  sourceOfStream,
-  typeAt,
-  type ConversionsLogged,
-} from '../../domain/conversions/conversion-events.ts';
+import { sourceOfStream, typeAt, type ConversionsLogged } from '../../domain/conversions/events.ts';
 import { fingerprintsOf } from '../../domain/conversions/fingerprint.ts';
 import { systemClock } from '../../shared/async/clock.ts';
 import type { Replacements } from '../../app/service.ts';

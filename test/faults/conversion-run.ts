@@ -2,11 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Installation } from '../../app/installation.ts';
-import {
-  CONVERSIONS,
-  sourceOfStream,
-  type ConversionsLogged,
-} from '../../domain/conversions/conversion-events.ts';
+import { CONVERSIONS, sourceOfStream, type ConversionsLogged } from '../../domain/conversions/events.ts';
 import { createAccount } from '../../app/create-account.ts';
 import { sleep } from '../../shared/async/backoff.ts';
 import { isoTimestamp, systemClock } from '../../shared/async/clock.ts';

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { createLedgers } from '../../command/conversions/ledgers.ts';
 import { expiredRows } from '../../projections/expired-rows.ts';
 import { createSegments } from '../../app/lookups/conversion-segments.ts';
-import { conversionStream } from '../../domain/conversions/conversion-events.ts';
+import { conversionStream } from '../../domain/conversions/events.ts';
 import { conversionsProjection } from '../../projections/conversions.ts';
 import type { RecordedEvent } from '../../shared/event-store/event-store.ts';
 import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';

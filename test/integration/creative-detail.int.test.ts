@@ -6,9 +6,9 @@ import {
   attachCreative,
   detachCreative,
   updateCreative,
-} from '../../command/creatives/change-creative.ts';
+} from '../../command/creatives/commands.ts';
 import { createInCampaign } from '../../command/creatives/create-creative.ts';
-import { duplicateCreative } from '../../command/creatives/duplicate-creative.ts';
+import { duplicateCreative } from '../../command/creatives/create-creative.ts';
 import { reviewForSeller, submitCreative } from '../../command/creatives/review-creative.ts';
 import { loadCreative } from '../../command/creatives/load.ts';
 import { loadDirectory, runOnDirectory } from '../../command/sellers/load.ts';

@@ -14,7 +14,7 @@ import { syndicationProjection } from '../../projections/syndication.ts';
 import { listAssets, type AssetFilters } from '../../query/assets/list.ts';
 import { listCampaigns, type CampaignFilters } from '../../query/campaigns/list.ts';
 import { listLibraryCreatives, type LibraryFilters } from '../../query/creatives/list.ts';
-import { listRecords, type RecordFilters } from '../../query/syndication/list-records.ts';
+import { listRecords, type RecordFilters } from '../../query/syndication/list.ts';
 import type { JsonObject, Position, RecordedEvent } from '../../shared/event-store/event-store.ts';
 import { inTransaction } from '../../shared/postgres/pool.ts';
 import type { TenantDatabase } from '../../shared/postgres/tenant-database.ts';

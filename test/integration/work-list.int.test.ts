@@ -5,7 +5,7 @@ import { Registry } from 'prom-client';
 import { createAtAgents, isWhole } from '../../app/lookups/find-at-agents.ts';
 import type { AtAgents } from '../../command/workers/syndication/at-agents.ts';
 import { TryAgainError } from '../../command/workers/syndication/try-again.ts';
-import type { SyndicationRecord } from '../../domain/syndication/syndication-resource.ts';
+import type { SyndicationRecord } from '../../domain/syndication/resource.ts';
 import { SYNDICATION } from '../../domain/syndication/syndication.ts';
 import { CATALOG, catalogStream } from '../../domain/catalogs/catalog.ts';
 import { syndicationProjection } from '../../projections/syndication.ts';

@@ -4,8 +4,8 @@ import type { LogCall } from '../../command/conversions/log-call.ts';
 import { createWaitingBytes } from '../../command/conversions/waiting-bytes.ts';
 import { createSourceLedger, type SourceLedgerOptions } from '../../command/conversions/source-ledger.ts';
 import { noSegments } from '../../command/conversions/segments.ts';
-import type { ConversionsLogged } from '../../domain/conversions/conversion-events.ts';
-import { conversionStream } from '../../domain/conversions/conversion-events.ts';
+import type { ConversionsLogged } from '../../domain/conversions/events.ts';
+import { conversionStream } from '../../domain/conversions/events.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 
 /** A source, its calls and the events in its stream, for tests of the ledger. */

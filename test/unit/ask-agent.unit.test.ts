@@ -7,7 +7,7 @@ import {
   type Question,
 } from '../../command/workers/syndication/ask-agent.ts';
 import { TryAgainError } from '../../command/workers/syndication/try-again.ts';
-import type { SubmittedCall } from '../../domain/syndication/syndication-resource.ts';
+import type { SubmittedCall } from '../../domain/syndication/resource.ts';
 
 /** What an agent takes in and finishes later. */
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { AuditLog } from '../../domain/history/audit-log-resource.ts';
 import type { CauseNode } from '../../domain/history/cause-resource.ts';
-import type { SyndicationEvent } from '../../domain/syndication/syndication-events.ts';
+import type { SyndicationEvent } from '../../domain/syndication/events.ts';
 import { syndicationJobs, type SyndicationStep } from '../../domain/syndication/syndication-job.ts';
 import { audienceEvents } from '../../domain/audiences/events.ts';
 import { syndicationAggregate, syndicationStream } from '../../domain/syndication/syndication.ts';
@@ -29,7 +29,7 @@ import { toNewEvents, type StorableEvent } from '../../shared/aggregate/recorded
 import type { EventStore, RecordedEvent } from '../../shared/event-store/event-store.ts';
 import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
 import { derivedId } from '../../shared/aggregate/ids.ts';
-import type { SyndicationRecord } from '../../domain/syndication/syndication-resource.ts';
+import type { SyndicationRecord } from '../../domain/syndication/resource.ts';
 
 /** What a request has led to: by ids and by the order of the log, never by clocks. */
 

@@ -6,9 +6,9 @@ import {
   attachCreative,
   detachCreative,
   updateCreative,
-} from '../../command/creatives/change-creative.ts';
+} from '../../command/creatives/commands.ts';
 import { createInCampaign } from '../../command/creatives/create-creative.ts';
-import { duplicateCreative } from '../../command/creatives/duplicate-creative.ts';
+import { duplicateCreative } from '../../command/creatives/create-creative.ts';
 import { findHeldName } from '../../command/creatives/hold-names.ts';
 import { loadCreative } from '../../command/creatives/load.ts';
 import { shownCampaignId, type Campaign } from '../../domain/campaigns/resource.ts';

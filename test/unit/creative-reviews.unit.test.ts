@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { updateCreative } from '../../command/creatives/change-creative.ts';
+import { updateCreative } from '../../command/creatives/commands.ts';
 import { createInCampaign } from '../../command/creatives/create-creative.ts';
 import { reviewForSeller, submitCreative } from '../../command/creatives/review-creative.ts';
 import { shownCampaignId } from '../../domain/campaigns/resource.ts';

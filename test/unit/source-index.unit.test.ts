@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Segment, Segments } from '../../command/conversions/segments.ts';
 import { createSourceIndex } from '../../command/conversions/source-index.ts';
-import { typeAt, type ConversionsLogged } from '../../domain/conversions/conversion-events.ts';
+import { typeAt, type ConversionsLogged } from '../../domain/conversions/events.ts';
 import { commandInto, fingerprintsOf } from '../../domain/conversions/fingerprint.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';

@@ -5,7 +5,7 @@ import { giveUp, syndicate } from '../../command/workers/syndication/syndicate.t
 import { TryAgainError } from '../../command/workers/syndication/try-again.ts';
 import { advertiserAggregate, advertiserStream } from '../../domain/advertisers/advertiser.ts';
 import { agentAggregate, agentStream } from '../../domain/agents/agent.ts';
-import type { SyndicationRecord } from '../../domain/syndication/syndication-resource.ts';
+import type { SyndicationRecord } from '../../domain/syndication/resource.ts';
 import {
   syndicationAggregate,
   syndicationStream,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { SyndicationEvent } from '../../domain/syndication/syndication-events.ts';
-import { syndicationResource } from '../../domain/syndication/syndication-resource.ts';
+import type { SyndicationEvent } from '../../domain/syndication/events.ts';
+import { syndicationResource } from '../../domain/syndication/resource.ts';
 import { isOn, isWaiting, steps, wasLeftThere } from '../../domain/syndication/syndication-states.ts';
 import {
   syndicationAggregate,

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { taskResource, type TaskAccepted } from '../../domain/tasks/task-resource.ts';
+import { taskResource, type TaskAccepted } from '../../domain/tasks/resource.ts';
 
 const at = '2026-01-01T00:00:00.000Z';
 const identity = { taskId: '00000000-0000-4000-8000-000000000001', customerId: 7, advertiserId: 5 };

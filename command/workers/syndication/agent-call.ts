@@ -1,5 +1,5 @@
 import type { AgentRegistered, SyncTask } from '../../../domain/agents/resource.ts';
-import type { SubmittedCall } from '../../../domain/syndication/syndication-resource.ts';
+import type { SubmittedCall } from '../../../domain/syndication/resource.ts';
 import type { JsonObject } from '../../../shared/event-store/event-store.ts';
 
 export type TakenIn = Pick<SubmittedCall, 'taskId' | 'taskOf'>;

@@ -1,9 +1,5 @@
 import type { Agent } from '../../../domain/agents/resource.ts';
-import type {
-  JsonMembers,
-  SubmittedCall,
-  SyndicationRecord,
-} from '../../../domain/syndication/syndication-resource.ts';
+import type { JsonMembers, SubmittedCall, SyndicationRecord } from '../../../domain/syndication/resource.ts';
 import type { Clock } from '../../../shared/async/clock.ts';
 import { UnreadableSecretError } from '../../../shared/secrets/seal.ts';
 import type { SecretStore } from '../../../shared/secrets/secret-store.ts';

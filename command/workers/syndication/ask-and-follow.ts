@@ -1,4 +1,4 @@
-import type { JsonMembers } from '../../../domain/syndication/syndication-resource.ts';
+import type { JsonMembers } from '../../../domain/syndication/resource.ts';
 import { askAgent, type FinalAnswer, type Question } from './ask-agent.ts';
 import { submitted } from './record-steps.ts';
 import type { SyndicateOptions } from './syndicate-options.ts';

@@ -1,4 +1,4 @@
-import type { JsonMembers, SyndicationRecord } from '../../../domain/syndication/syndication-resource.ts';
+import type { JsonMembers, SyndicationRecord } from '../../../domain/syndication/resource.ts';
 
 export interface Holders {
   /** Another advertiser of the account has a resource with this id there, or has one that is not deleted yet. */

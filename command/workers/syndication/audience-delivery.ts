@@ -5,7 +5,7 @@ import {
   AccountReference,
   JsonMembers,
   type SyndicationRecord,
-} from '../../../domain/syndication/syndication-resource.ts';
+} from '../../../domain/syndication/resource.ts';
 import { derivedId, resourceIdOf } from '../../../shared/aggregate/ids.ts';
 import type { Purgeable } from '../../../shared/async/purge-regularly.ts';
 import { TryAgainError } from './try-again.ts';

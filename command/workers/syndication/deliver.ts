@@ -1,4 +1,4 @@
-import { JsonMembers } from '../../../domain/syndication/syndication-resource.ts';
+import { JsonMembers } from '../../../domain/syndication/resource.ts';
 import type { SyndicationRecord } from '../../../domain/syndication/syndication.ts';
 import { canonicalJson } from '../../../shared/json/canonical-json.ts';
 import { derivedId } from '../../../shared/aggregate/ids.ts';

@@ -2,8 +2,8 @@ import { advertiserStream } from '../../../domain/advertisers/advertiser.ts';
 import { AUDIENCE } from '../../../domain/audiences/audience.ts';
 import { CATALOG } from '../../../domain/catalogs/catalog.ts';
 import { EVENT_SOURCE } from '../../../domain/event-sources/event-source.ts';
-import { isSyndicatedChange } from '../../../domain/syndication/syndicated-change.ts';
-import type { JsonMembers, SubmittedCall } from '../../../domain/syndication/syndication-resource.ts';
+import { isSyndicatedChange } from '../../../domain/syndication/events.ts';
+import type { JsonMembers, SubmittedCall } from '../../../domain/syndication/resource.ts';
 import {
   syndicationStream,
   type SyndicationCommand,
@@ -14,7 +14,7 @@ import { isoTimestamp, type Clock } from '../../../shared/async/clock.ts';
 import type { EventStore, ExpectedRevision, RecordedEvent } from '../../../shared/event-store/event-store.ts';
 import { derivedId, resourceIdOf } from '../../../shared/aggregate/ids.ts';
 import { causesSince, lastCorrelation, lastOf, otherCausesSince, type Occasions } from '../causes-since.ts';
-import { syndicationHandler } from '../../syndication/run-on-record.ts';
+import { syndicationHandler } from '../../syndication/load.ts';
 
 interface StepStores {
   readonly store: EventStore;

@@ -1,4 +1,4 @@
-import { JsonMembers } from '../../../domain/syndication/syndication-resource.ts';
+import { JsonMembers } from '../../../domain/syndication/resource.ts';
 
 /** JSON characters per item. */
 const LENGTH_MAX = 16_384;

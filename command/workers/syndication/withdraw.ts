@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { JsonMembers, SubmittedCall } from '../../../domain/syndication/syndication-resource.ts';
+import type { JsonMembers, SubmittedCall } from '../../../domain/syndication/resource.ts';
 import type { SyndicationRecord } from '../../../domain/syndication/syndication.ts';
 import { canonicalJson } from '../../../shared/json/canonical-json.ts';
 import { derivedId } from '../../../shared/aggregate/ids.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { JsonMembers } from '../../../domain/syndication/syndication-resource.ts';
+import type { JsonMembers } from '../../../domain/syndication/resource.ts';
 
 /** Shorter ids would match parts of ordinary words and numbers. */
 const ID_LENGTH_MIN = 4;

@@ -15,7 +15,8 @@ import { CREATIVE_NAMES, creativeNamesAggregate } from '../../../domain/creative
 import { CREATIVE, creativeAggregate } from '../../../domain/creatives/creative.ts';
 import { engineConnectionEvents } from '../../../domain/engines/events.ts';
 import { ENGINE_CONNECTION, engineConnectionAggregate } from '../../../domain/engines/engine-connection.ts';
-import { TASK, taskAggregate, taskEvents } from '../../../domain/tasks/task.ts';
+import { taskEvents } from '../../../domain/tasks/events.ts';
+import { TASK, taskAggregate } from '../../../domain/tasks/task.ts';
 import type { SchemaVersions } from '../../../shared/aggregate/event-versions.ts';
 import { toDomainEvent } from '../../../shared/aggregate/recorded-domain-event.ts';
 import {

@@ -8,8 +8,8 @@ import { agentStream } from '../../../domain/agents/agent.ts';
 import { createAdvertiser } from '../../../command/advertisers/commands.ts';
 import { advertiserEvents } from '../../../domain/advertisers/events.ts';
 import { advertiserAggregate, advertiserStream } from '../../../domain/advertisers/advertiser.ts';
-import { type SyndicationEvent } from '../../../domain/syndication/syndication-events.ts';
-import type { SyndicationRecord } from '../../../domain/syndication/syndication-resource.ts';
+import { type SyndicationEvent } from '../../../domain/syndication/events.ts';
+import type { SyndicationRecord } from '../../../domain/syndication/resource.ts';
 import { isOn, isWaiting, olderAt } from '../../../domain/syndication/syndication-states.ts';
 import {
   evolve,

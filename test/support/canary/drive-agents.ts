@@ -1,5 +1,5 @@
 import type { AdvertiserResource } from '../../../domain/advertisers/resource.ts';
-import type { SyndicationResource } from '../../../domain/syndication/syndication-resource.ts';
+import type { SyndicationResource } from '../../../domain/syndication/resource.ts';
 import { sleep } from '../../../shared/async/backoff.ts';
 import { untilDefinite } from '../api-client.ts';
 import type { TestAccount } from '../running-service.ts';

@@ -1,15 +1,21 @@
 import { z } from 'zod';
 import { campaignIdOf } from '../../domain/campaigns/resource.ts';
+import {
+  CreateCreativeBody,
+  ReviewCreativeBody,
+  SubmitCreativeBody,
+  UpdateCreativeBody,
+} from '../../domain/creatives/input.ts';
 import { creativeResource, CreativeResource, type Creative } from '../../domain/creatives/resource.ts';
-import { route, type RequestContext, type Route } from '../../shared/http/route.ts';
-import { pathTextId } from '../../shared/http/schemas.ts';
-import { detachCreative, updateCreative } from './change-creative.ts';
-import { createInCampaign } from './create-creative.ts';
-import { CreateCreativeBody, UpdateCreativeBody } from '../../domain/creatives/input.ts';
-import { findCampaign, findCreative, openCampaign, type CreativeWrites } from './creative-writes.ts';
-import { duplicateCreative } from './duplicate-creative.ts';
-import { creativeDoneBefore } from './load.ts';
+import { SellerStatus } from '../../domain/creatives/seller-reviews.ts';
 import { derivedId } from '../../shared/aggregate/ids.ts';
+import { route, type RequestContext, type Route } from '../../shared/http/route.ts';
+import { pathIntegerId, pathTextId } from '../../shared/http/schemas.ts';
+import { detachCreative, updateCreative } from './commands.ts';
+import { createInCampaign, duplicateCreative } from './create-creative.ts';
+import { libraryCreativeWriteRoutes } from './library-routes.ts';
+import { creativeDoneBefore, findCampaign, findCreative, openCampaign, type CreativeWrites } from './load.ts';
+import { reviewAsSeller, reviewOwnCreative, submitCreative, type ReviewStores } from './review-creative.ts';
 
 const path = '/api/v2/buyer/campaigns/{id}/creatives';
 const tag = 'Creatives';
@@ -17,13 +23,16 @@ const params = z.object({ id: pathTextId('campaign') });
 const both = z.object({ id: pathTextId('campaign'), cid: pathTextId('creative') });
 const creative = { data: CreativeResource };
 
-/** Creatives of a campaign: endpoint 10 of the specification. */
-export const campaignCreativeWriteRoutes = (writes: CreativeWrites): readonly Route[] => [
+/** Creatives of a campaign (endpoint 10 of the specification) and of the library, and their reviews by sellers. */
+export const creativeWriteRoutes = (writes: ReviewStores): readonly Route[] => [
   createRoute(writes, `${path}/create`, 'createCampaignCreative', 'Create a creative in a campaign'),
   createRoute(writes, path, 'addCampaignCreative', 'Create a creative in a campaign (alternative path)'),
   updateRoute(writes),
   detachRoute(writes),
   duplicateRoute(writes),
+  ...libraryCreativeWriteRoutes(writes),
+  submitRoute(writes),
+  reviewRoute(writes),
 ];
 
 const createRoute = (writes: CreativeWrites, at: string, operationId: string, summary: string): Route =>
@@ -132,3 +141,47 @@ const creativeIn = async (
   }
   return findCreative(writes, customerId, shownId, () => false);
 };
+
+const sellersPath = '/api/v2/buyer/creatives/{cid}';
+
+const SubmittedCreative = z
+  .strictObject({ sellerStatuses: z.array(SellerStatus), taskId: z.uuid() })
+  .meta({ id: 'SubmittedCreative' });
+
+const submitRoute = (stores: ReviewStores): Route =>
+  route({
+    method: 'post',
+    path: `${sellersPath}/submit`,
+    operationId: 'submitCreative',
+    summary: 'Submit a creative to sellers; reviews in progress are not affected',
+    tag,
+    access: 'exchange:write',
+    params: z.object({ cid: pathTextId('creative') }),
+    body: SubmitCreativeBody,
+    responses: {
+      202: { description: 'The reviews of these sellers, and the task', data: SubmittedCreative },
+    },
+    handle: async ({ params: { cid }, body: { sellerIds }, request }) => ({
+      status: 202,
+      data: await submitCreative(stores, cid, sellerIds, request),
+    }),
+  });
+
+const reviewRoute = (stores: ReviewStores): Route =>
+  route({
+    method: 'put',
+    path: `${sellersPath}/sellers/{sellerId}/review`,
+    operationId: 'reviewCreative',
+    summary:
+      "Record a seller's review of a creative: as the seller, or as the account below a sandbox advertiser",
+    tag,
+    access: 'exchange:write',
+    otherAccess: 'exchange:review',
+    params: z.object({ cid: pathTextId('creative'), sellerId: pathIntegerId('seller') }),
+    body: ReviewCreativeBody,
+    responses: { 200: { description: "The seller's review", data: SellerStatus } },
+    handle: async ({ params: { cid, sellerId }, body, request }) => {
+      const review = request.principal.user?.role === 'seller' ? reviewAsSeller : reviewOwnCreative;
+      return { status: 200, data: await review(stores, cid, sellerId, body, request) };
+    },
+  });

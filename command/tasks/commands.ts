@@ -1,5 +1,5 @@
 import { taskAggregate } from '../../domain/tasks/task.ts';
-import type { TaskAccepted } from '../../domain/tasks/task-resource.ts';
+import type { TaskAccepted } from '../../domain/tasks/resource.ts';
 import { isoTimestamp, type Clock } from '../../shared/async/clock.ts';
 import { handlerFor, type CommandStores } from '../../shared/aggregate/handler-for.ts';
 import type { RequestContext } from '../../shared/http/route.ts';

@@ -1,5 +1,5 @@
 import type { InvalidItem } from '../../domain/resource-syncs/input.ts';
-import type { SyncedResource } from '../../domain/resource-syncs/synced-resource.ts';
+import type { SyncedResource } from '../../domain/resource-syncs/resource.ts';
 import { isoTimestamp } from '../../shared/async/clock.ts';
 import type { Outcome } from '../../shared/aggregate/execute-command.ts';
 import { ApiError, unavailable } from '../../shared/http/errors.ts';

@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { Health } from '../../domain/conversions/conversion-events.ts';
-import { EventType } from '../../domain/event-sources/event-type.ts';
-import { boundedText } from '../../domain/values.ts';
+import { EventType } from '../event-sources/event-type.ts';
+import { boundedText } from '../values.ts';
 
 const EVENTS_MAX = 10_000;
 
@@ -47,16 +46,5 @@ export const LogConversionsBody = z
     context.addIssue({ code: 'custom', path: ['confirm'], message: 'must be true with a confirmationUid' });
   })
   .meta({ id: 'LogConversions' });
-
-export const BatchResultResource = z
-  .strictObject({
-    accepted: z.int(),
-    rejected: z
-      .array(z.strictObject({ index: z.int(), reason: z.string() }))
-      .meta({ description: 'Ascending by index, the place in the request.' }),
-    duplicates: z.int(),
-    health: Health,
-  })
-  .meta({ id: 'ConversionBatchResult' });
 
 export type LogConversionsBody = z.output<typeof LogConversionsBody>;

@@ -2,7 +2,7 @@ import type {
   ResourceType,
   SyndicationRecord,
   SyndicationStatus,
-} from '../../domain/syndication/syndication-resource.ts';
+} from '../../domain/syndication/resource.ts';
 import { sql } from '../../shared/postgres/build-statement.ts';
 import { boundTo, type TenantDatabase } from '../../shared/postgres/tenant-database.ts';
 import { freshnessColumns, freshnessSql, type Freshness } from '../../shared/follow-log/written-position.ts';

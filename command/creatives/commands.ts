@@ -10,9 +10,17 @@ import type { RequestContext } from '../../shared/http/route.ts';
 import { derivedId } from '../../shared/aggregate/ids.ts';
 import { requireAssets } from './require-assets.ts';
 import type { UpdateCreativeBody } from '../../domain/creatives/input.ts';
-import { isAdvertiserArchived, openCampaign, type CreativeWrites } from './creative-writes.ts';
 import { findHeldName, holdName, releaseNames } from './hold-names.ts';
-import { creativeDoneBefore, creativeOf, executeOnCreative, loadCreative, runOnCreative } from './load.ts';
+import {
+  creativeDoneBefore,
+  creativeOf,
+  executeOnCreative,
+  isAdvertiserArchived,
+  loadCreative,
+  openCampaign,
+  runOnCreative,
+  type CreativeWrites,
+} from './load.ts';
 
 const TRIES_MAX = 5;
 

@@ -2,7 +2,7 @@ import {
   ResourceType,
   type AccountReference,
   type SyndicationRecord,
-} from '../../domain/syndication/syndication-resource.ts';
+} from '../../domain/syndication/resource.ts';
 import { SYNDICATION, type ToggleSyndication } from '../../domain/syndication/syndication.ts';
 import type { Agent } from '../../domain/agents/resource.ts';
 import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
@@ -16,7 +16,7 @@ import { loadAdvertiser, writableAdvertiser } from '../advertisers/load.ts';
 import { loadAgent, loadAgentOfAnyTime } from '../agents/load.ts';
 import { carryOut, stepRequest, type SyncStores } from '../resource-syncs/plan-sync.ts';
 import type { SyndicatedKinds } from './syndicated-kinds.ts';
-import { syndicationHandler } from './run-on-record.ts';
+import { syndicationHandler } from './load.ts';
 
 export interface SyndicationWrites extends SyncStores {
   readonly kinds: SyndicatedKinds;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { EventsOf } from '../decision.ts';
 import { OtherCauses } from '../causation.ts';
-import { AccountReference, JsonMembers, ResourceType, TaskOf } from './syndication-resource.ts';
+import { AccountReference, JsonMembers, ResourceType, TaskOf } from './resource.ts';
 
 /** Each effective toggle and change at the agent starts one; events of earlier ones do not count. */
 const generation = z.int().min(1);
@@ -78,3 +78,9 @@ export type SyndicationToggled = z.infer<typeof SyndicationToggled>;
 export type SyndicationRefreshed = z.infer<typeof SyndicationRefreshed>;
 export type SyndicationRetried = z.infer<typeof SyndicationRetried>;
 export type SyndicationSubmitted = z.infer<typeof SyndicationSubmitted>;
+
+/** Events of resources whose content agents do not receive. */
+const UNCHANGING: readonly string[] = ['CatalogFeedAsked', 'CatalogFeedFailed'];
+
+export const isSyndicatedChange = ({ type }: { readonly type: string }): boolean =>
+  !UNCHANGING.includes(type);
