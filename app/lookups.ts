@@ -2,19 +2,19 @@ import type { SourceOfKey } from '../command/conversions/routes.ts';
 import { shownAssetId } from '../domain/assets/resource.ts';
 import { audiencesTable } from '../query/audiences/list.ts';
 import { catalogsTable } from '../query/catalogs/list.ts';
-import { isAssetInUse } from '../query/creatives/list.ts';
-import { findSubmission } from '../query/sellers/find-submission.ts';
 import { findAdvertiserNames } from '../query/engines/find-advertiser-names.ts';
 import { eventSourcesTable, findEventSources } from '../query/event-sources/list.ts';
 import { refuseIfBehind } from '../query/resources/refuse-if-behind.ts';
-import { activeKeys, type ResourceTable } from '../query/resources/resource-reads.ts';
-import { isAgentInUse } from '../query/syndication/list.ts';
+import type { ResourceTable } from '../query/resources/resource-reads.ts';
 import type { SnapshotStore } from '../shared/aggregate/snapshots.ts';
 import type { EventStore } from '../shared/event-store/event-store.ts';
 import type { AnswerCache } from '../shared/http/answer-cache.ts';
 import type { Principal } from '../shared/http/principal.ts';
 import type { TenantDatabase } from '../shared/postgres/tenant-database.ts';
 import type { ProjectionProgress } from '../shared/follow-log/projection-progress.ts';
+import { findActiveKeys } from './lookups/find-active-keys.ts';
+import { isAgentInUse, isAssetInUse } from './lookups/find-in-use.ts';
+import { findSubmission } from './lookups/find-submission.ts';
 
 interface LookupReads {
   readonly database: TenantDatabase;
@@ -37,7 +37,7 @@ const SOURCE_OF_KEY_BYTES = 256;
 export const createLookups = ({ database, progress, store, snapshots, answers }: LookupReads) => {
   const reads = { database, progress };
   const activeKeysOf = (table: ResourceTable) => (customerId: number, advertiserId: number) =>
-    activeKeys(reads, table, customerId, advertiserId);
+    findActiveKeys(reads, table, customerId, advertiserId);
   return {
     activeEventSources: activeKeysOf(eventSourcesTable),
     activeAudiences: activeKeysOf(audiencesTable),

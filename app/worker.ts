@@ -5,6 +5,7 @@ import { agentChecks } from '../command/workers/agent-checks/check-agents.ts';
 import { createFetchFeed } from '../command/workers/catalog-feeds/fetch-feed.ts';
 import { catalogFeeds } from '../command/workers/catalog-feeds/read-feeds.ts';
 import { createAudienceParts } from '../command/workers/syndication/audience-delivery.ts';
+import { listLaunchedCreatives } from '../command/workers/sellers/list-launched.ts';
 import { submissions } from '../command/workers/sellers/submit-launched.ts';
 import { syndicationWork } from '../command/workers/syndication/syndication-work.ts';
 import { systemClock } from '../shared/async/clock.ts';
@@ -20,7 +21,7 @@ import { syndicatedKinds } from '../command/syndication/resource-kinds.ts';
 import { outboundPolicyOf, type Config } from './config.ts';
 import { createAtAgents, isWhole } from './lookups/find-at-agents.ts';
 import { findAudienceMembers } from './lookups/find-members.ts';
-import { listLaunchedCreatives } from './lookups/launched-creatives.ts';
+import { launchedCreatives } from './lookups/launched-creatives.ts';
 import type { ReadinessPart } from '../shared/async/readiness.ts';
 import type { Logger } from 'pino';
 import { purgeRegularly, type Purgeable } from '../shared/async/purge-regularly.ts';
@@ -131,7 +132,7 @@ const storesOf = ({ store, snapshots }: WorkerOptions) => ({ store, snapshots, c
 
 const workKindsOf = (options: WorkerOptions, workPool: Pool): readonly WorkKind[] => [
   syndicationOf(options, workPool),
-  submissions(storesOf(options), () => listLaunchedCreatives(options.pool)),
+  submissions(storesOf(options), () => listLaunchedCreatives(options.pool, launchedCreatives)),
   feedsOf(options),
   checksOf(options),
 ];

@@ -82,7 +82,7 @@ const owned = {
       'shared/work-list/',
       'projections/syndication.ts',
       'projections/engine/reset.ts',
-      'app/lookups/launched-creatives.ts',
+      'command/workers/sellers/list-launched.ts',
     ],
     'query/syndication/find-record-work.ts',
     'projections/engine/copy/copy-state.ts',

@@ -1,13 +1,8 @@
-import { assetIdsOf, type Creative, type CreativeResource } from '../../domain/creatives/resource.ts';
-import { creativeFold } from '../../domain/creatives/creative.ts';
-import { loadState } from '../../shared/aggregate/load-stream.ts';
-import type { SnapshotStore } from '../../shared/aggregate/snapshots.ts';
-import type { EventStore } from '../../shared/event-store/event-store.ts';
+import type { Creative, CreativeResource } from '../../domain/creatives/resource.ts';
 import { boundTo, type TenantDatabase } from '../../shared/postgres/tenant-database.ts';
 import {
   freshnessColumns,
   freshnessOfBothSql,
-  freshnessSql,
   type Freshness,
 } from '../../shared/follow-log/written-position.ts';
 import { consistentRead } from '../../shared/follow-log/consistent-read.ts';
@@ -109,45 +104,4 @@ export const listLibraryCreatives = async (
     ...contains('name', search),
   ];
   return pageOfRow(await listPage(reads, library, { customerId, advertiserId }, filters, page));
-};
-
-interface UseReads extends CreativeReads {
-  readonly store: EventStore;
-  readonly snapshots?: SnapshotStore;
-}
-
-interface UseRow extends Freshness {
-  readonly used: boolean;
-  readonly parked: readonly string[];
-}
-
-const UUID_LENGTH = 36;
-
-/** Folds parked streams, whose rows may be old. @param assetId shown id @throws ReadModelBehindError */
-export const isAssetInUse = async (
-  { database, progress, ...stores }: UseReads,
-  customerId: number,
-  assetId: string,
-): Promise<boolean> => {
-  const { used, parked } = await consistentRead<UseRow>({
-    pool: boundTo(database, customerId),
-    projection: CREATIVES,
-    progress,
-    query: {
-      name: 'asset-in-use',
-      text: `select ${freshnessColumns('f')},
-               exists (select from creative_assets a where a.customer_id = $1 and a.asset_id = $3) as used,
-               array(select p.stream from parked_streams p
-                     where p.projection = $2 and p.customer_id = $1) as parked
-             from ${freshnessSql('$1', '$2')} f`,
-      values: [customerId, CREATIVES, assetId],
-    },
-  });
-  if (used) return true;
-  for (const stream of parked) {
-    const creative = await loadState(stores, creativeFold, customerId, stream.slice(-UUID_LENGTH));
-    if (creative === undefined || creative.state === 'archived') continue;
-    if (assetIdsOf(creative).includes(assetId)) return true;
-  }
-  return false;
 };

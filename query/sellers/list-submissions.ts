@@ -1,7 +1,6 @@
 import { START, type EventStore, type Position } from '../../shared/event-store/event-store.ts';
-import { SUBMISSIONS } from './find-submission.ts';
 import { readUntilFresh } from '../../shared/follow-log/consistent-read.ts';
-import type { SellerReads } from './list.ts';
+import { SUBMISSIONS, type SellerReads } from './list.ts';
 
 export interface Submission {
   readonly creativeId: string;

@@ -19,6 +19,7 @@ export interface SellerReads {
 }
 
 export const SELLERS = 'sellers';
+export const SUBMISSIONS = 'creative-submissions';
 
 /** Depends on the installation's writes, too (`freshnessWithInstallationSql`). @param where on `s` */
 export const sellersSql = (where: string): string =>

@@ -4,9 +4,7 @@ import type {
   SyndicationStatus,
 } from '../../domain/syndication/resource.ts';
 import { sql } from '../../shared/postgres/build-statement.ts';
-import { boundTo, type TenantDatabase } from '../../shared/postgres/tenant-database.ts';
-import { freshnessColumns, freshnessSql, type Freshness } from '../../shared/follow-log/written-position.ts';
-import { consistentRead } from '../../shared/follow-log/consistent-read.ts';
+import type { TenantDatabase } from '../../shared/postgres/tenant-database.ts';
 import type { ProjectionProgress } from '../../shared/follow-log/projection-progress.ts';
 import {
   equal,
@@ -96,30 +94,4 @@ const switched = (enabled: boolean | undefined): readonly Filter[] => {
   if (enabled === undefined) return [];
   const where: Filter['rows'] = (query) => query.whereRaw(`status ${enabled ? '<>' : '='} 'DISABLED'`);
   return [{ name: enabled ? 'on' : 'off', rows: where, counts: where }];
-};
-
-/** A reachable agent deletes a switched-off record within this time. */
-const DELETE_SECONDS = 600;
-
-/** Ignores records switched off longer ago: their agent may be gone. @throws ReadModelBehindError */
-export const isAgentInUse = async (
-  { database, progress }: SyndicationReads,
-  customerId: number,
-  agentId: string,
-): Promise<boolean> => {
-  const { used } = await consistentRead<Freshness & { readonly used: boolean }>({
-    pool: boundTo(database, customerId),
-    projection,
-    progress,
-    query: {
-      name: 'agent-in-use',
-      text: `select ${freshnessColumns('f')},
-               exists (select from syndication_records r where r.customer_id = $1 and r.agent_id = $3
-                       and (r.status <> 'DISABLED' or r.waiting)
-                       and (r.status <> 'DISABLED' or r.updated_at > now() - make_interval(secs => $4))) as used
-             from ${freshnessSql('$1', '$2')} f`,
-      values: [customerId, projection, agentId, DELETE_SECONDS],
-    },
-  });
-  return used;
 };

@@ -6,7 +6,8 @@ import type { CreativeResource } from '../../domain/creatives/resource.ts';
 import type { SellerSubmission } from '../../domain/creatives/seller-submission.ts';
 import type { SellerStatus } from '../../domain/creatives/seller-reviews.ts';
 import type { SellerResource } from '../../domain/sellers/resource.ts';
-import { listLaunchedCreatives } from '../../app/lookups/launched-creatives.ts';
+import { launchedCreatives } from '../../app/lookups/launched-creatives.ts';
+import { listLaunchedCreatives } from '../../command/workers/sellers/list-launched.ts';
 import { sleep } from '../../shared/async/backoff.ts';
 import { apiOf, conflict, invalid, notFound, refusalOf, type Api } from '../support/api-client.ts';
 import { operate, type PrintedValue } from '../support/program.ts';
@@ -501,7 +502,7 @@ describe('a launched campaign', () => {
     expect(await query('update creative_campaigns set archived = true where customer_id = $1')).toBe(1);
     await api().post(`/campaigns/${campaignId}/execute`);
     await until(async () => (await listed()) === 1);
-    await listLaunchedCreatives(service.pool);
+    await listLaunchedCreatives(service.pool, launchedCreatives);
     expect([await listed(), await statuses(id)]).toEqual([1, []]);
     await query('update creative_campaigns set archived = false where customer_id = $1');
     await query('delete from parked_streams where customer_id = $1');

@@ -7,12 +7,12 @@ import {
   detachCreative,
   updateCreative,
 } from '../../command/creatives/commands.ts';
-import { createInCampaign } from '../../command/creatives/create-creative.ts';
-import { duplicateCreative } from '../../command/creatives/create-creative.ts';
+import { createInCampaign, duplicateCreative } from '../../command/creatives/create-creative.ts';
 import { reviewForSeller, submitCreative } from '../../command/creatives/review-creative.ts';
 import { loadCreative } from '../../command/creatives/load.ts';
 import { loadDirectory, runOnDirectory } from '../../command/sellers/load.ts';
-import { listLaunchedCreatives } from '../../app/lookups/launched-creatives.ts';
+import { launchedCreatives } from '../../app/lookups/launched-creatives.ts';
+import { listLaunchedCreatives } from '../../command/workers/sellers/list-launched.ts';
 import { submissions as submissionsOf } from '../../command/workers/sellers/submit-launched.ts';
 import { shownCampaignId, type Campaign } from '../../domain/campaigns/resource.ts';
 import { creativeDetail, type UsedAsset } from '../../domain/creatives/creative-detail.ts';
@@ -25,7 +25,8 @@ import { creativeSubmissionsProjection } from '../../projections/creative-submis
 import { creativesProjection } from '../../projections/creatives.ts';
 import { sellersProjection } from '../../projections/sellers.ts';
 import { getDetail } from '../../query/creatives/get-detail.ts';
-import { isAssetInUse, listCampaignCreatives, listLibraryCreatives } from '../../query/creatives/list.ts';
+import { isAssetInUse } from '../../app/lookups/find-in-use.ts';
+import { listCampaignCreatives, listLibraryCreatives } from '../../query/creatives/list.ts';
 import { isoTimestamp } from '../../shared/async/clock.ts';
 import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
 import {
@@ -494,7 +495,9 @@ describe('creatives of launched campaigns', () => {
     const settle = isForgotten === true ? async () => undefined : list.settle;
     return workOnce(
       { ...list, settle },
-      submissionsOf(log.writes(failing.wrap(log.store)), () => listLaunchedCreatives(readModels.pool)),
+      submissionsOf(log.writes(failing.wrap(log.store)), () =>
+        listLaunchedCreatives(readModels.pool, launchedCreatives),
+      ),
     );
   };
 
@@ -585,7 +588,7 @@ describe('creatives of launched campaigns', () => {
       const settle: WorkList['settle'] = (...end) => meanwhile(() => list.settle(...end));
       return workOnce(
         { ...list, settle },
-        submissionsOf(log.writes(), () => listLaunchedCreatives(readModels.pool)),
+        submissionsOf(log.writes(), () => listLaunchedCreatives(readModels.pool, launchedCreatives)),
       );
     };
     const archive = (log: CampaignLog) =>
@@ -600,7 +603,7 @@ describe('creatives of launched campaigns', () => {
         await restore(log);
         await attach();
         for (const each of [0, 1, 2]) await follow(log, each, 10_000);
-        await listLaunchedCreatives(readModels.pool);
+        await listLaunchedCreatives(readModels.pool, launchedCreatives);
         expect((await listed()).toSorted()).toEqual(['changed-creative', 'submission']);
         await done();
         expect(await listed()).toEqual(['changed-creative']);
@@ -621,7 +624,7 @@ describe('creatives of launched campaigns', () => {
       };
       await workOnce(
         { ...list, offer },
-        submissionsOf(log.writes(), () => listLaunchedCreatives(readModels.pool)),
+        submissionsOf(log.writes(), () => listLaunchedCreatives(readModels.pool, launchedCreatives)),
       );
       const [[attached]] = (await requestsOf('CreativeAttached')) as [[string]];
       const [first = []] = await requestsOf('CreativeSubmitted');

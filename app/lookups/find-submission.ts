@@ -1,8 +1,6 @@
 import { START, type EventStore, type Position } from '../../shared/event-store/event-store.ts';
 import { readUntilFresh } from '../../shared/follow-log/consistent-read.ts';
-import type { SellerReads } from './list.ts';
-
-export const SUBMISSIONS = 'creative-submissions';
+import { SUBMISSIONS, type SellerReads } from '../../query/sellers/list.ts';
 
 interface Row {
   readonly owner: number | null;
