@@ -19,6 +19,7 @@ import {
 import type { SecretStore } from '../shared/secrets/secret-store.ts';
 import { syndicatedKinds } from '../command/syndication/resource-kinds.ts';
 import { outboundPolicyOf, type Config } from './config.ts';
+import { allProjections } from '../projections/all-projections.ts';
 import { createAtAgents, isWhole } from './lookups/find-at-agents.ts';
 import { findAudienceMembers } from './lookups/find-members.ts';
 import { launchedCreatives } from './lookups/launched-creatives.ts';
@@ -106,7 +107,6 @@ export const createWorker = (options: WorkerOptions): Worker => {
   };
 };
 
-const ASKING = ['syndication', 'sellers', 'catalog-feeds', 'agents'];
 const FREED = 'freed';
 const AGENT_MS_MAX = 30_000;
 const AGENT_BYTES_MAX = 1_000_000;
@@ -207,8 +207,9 @@ const freeing = (list: WorkList, freed: () => void): WorkList => ({
 const watchOf =
   (changes: ProjectionProgress, freed: ProjectionProgress, signal: AbortSignal) =>
   (): ((ms: number) => Promise<void>) => {
+    const asking = allProjections.filter(({ work = [] }) => work.length > 0);
     const sources = [
-      ...ASKING.map((readModel) => ({ source: changes, of: readModel })),
+      ...asking.map(({ name }) => ({ source: changes, of: name })),
       { source: freed, of: FREED },
     ].map(({ source, of }) => ({ source, of, seen: source.version(of) }));
     return (ms) => Promise.race(sources.map(({ source, of, seen }) => source.beyond(of, seen, ms, signal)));

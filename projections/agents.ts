@@ -2,7 +2,7 @@ import type { ClientBase } from 'pg';
 import { z } from 'zod';
 import type { Agent } from '../domain/agents/resource.ts';
 import { agentFold, type AgentState } from '../domain/agents/agent.ts';
-import { workKinds } from '../domain/work-kinds.ts';
+import { AGENT_CHECK } from '../domain/agents/work.ts';
 import { byStream } from './engine/fold-streams.ts';
 import type { RecordedEvent } from '../shared/event-store/event-store.ts';
 import { requestWork, removeWork, type WorkRequest } from '../shared/work-list/request-work.ts';
@@ -25,7 +25,7 @@ export const agentsProjection: Projection = {
   name: 'agents',
   categories: [table.category],
   tables: [table.table],
-  work: [workKinds.agentCheck],
+  work: [AGENT_CHECK],
   apply: async (client, events) => {
     await applyFolded(client, table, events);
     await schedule(client, events);
@@ -48,12 +48,12 @@ const schedule = async (client: ClientBase, events: readonly RecordedEvent[]): P
   const checks = [...byStream(events)].flatMap(checkOf);
   await requestWork(
     client,
-    workKinds.agentCheck,
+    AGENT_CHECK,
     checks.filter(({ dueAt }) => dueAt !== undefined),
   );
   await removeWork(
     client,
-    workKinds.agentCheck,
+    AGENT_CHECK,
     checks.filter(({ dueAt }) => dueAt === undefined),
   );
 };

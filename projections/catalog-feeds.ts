@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CATALOG } from '../domain/catalogs/catalog.ts';
-import { workKinds } from '../domain/work-kinds.ts';
+import { CATALOG_FEED } from '../domain/catalogs/work.ts';
 import type { RecordedEvent } from '../shared/event-store/event-store.ts';
 import { requestWorkAgain, requestWork, type WorkRequest } from '../shared/work-list/request-work.ts';
 import { byStream } from './engine/fold-streams.ts';
@@ -16,17 +16,17 @@ export const catalogFeedsProjection: Projection = {
   name: 'catalog-feeds',
   categories: [CATALOG],
   tables: [],
-  work: [workKinds.catalogFeed],
+  work: [CATALOG_FEED],
   apply: async (client, events) => {
     const changes = [...byStream(events)].flatMap(changeOf);
     await requestWork(
       client,
-      workKinds.catalogFeed,
+      CATALOG_FEED,
       changes.filter(({ isAsked }) => isAsked),
     );
     await requestWorkAgain(
       client,
-      workKinds.catalogFeed,
+      CATALOG_FEED,
       changes.filter(({ isAsked }) => !isAsked),
     );
   },

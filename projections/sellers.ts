@@ -1,10 +1,14 @@
 import type { ClientBase } from 'pg';
 import { CAMPAIGN } from '../domain/campaigns/campaign.ts';
 import { CREATIVE } from '../domain/creatives/creative.ts';
-import { isSubmissionOccasion } from '../domain/creatives/submission-occasion.ts';
+import {
+  CHANGED_CREATIVE,
+  LAUNCHED_CAMPAIGN,
+  SUBMISSION,
+  isSubmissionOccasion,
+} from '../domain/creatives/work.ts';
 import { SELLERS } from '../domain/sellers/seller-directory.ts';
 import { sellerEvents, type SellerEvent } from '../domain/sellers/events.ts';
-import { workKinds } from '../domain/work-kinds.ts';
 import { categoryOf, type RecordedEvent } from '../shared/event-store/event-store.ts';
 import { int4Array, int8Array, textArray } from '../shared/postgres/binary-array.ts';
 import { requestWork, type WorkRequest } from '../shared/work-list/request-work.ts';
@@ -16,7 +20,7 @@ export const sellersProjection: Projection = {
   name: 'sellers',
   categories: [SELLERS, CAMPAIGN, CREATIVE],
   tables: ['sellers'],
-  work: [workKinds.launchedCampaign, workKinds.changedCreative, workKinds.submission],
+  work: [LAUNCHED_CAMPAIGN, CHANGED_CREATIVE, SUBMISSION],
   apply: async (client, events) => {
     await writeSellers(
       client,
@@ -62,8 +66,8 @@ const listWork = async (client: ClientBase, events: readonly RecordedEvent[]): P
     occasions.set(stream, { of, customerId: Number(customerId), key, revision: position, data });
   }
   for (const [of, kind] of [
-    [CAMPAIGN, workKinds.launchedCampaign],
-    [CREATIVE, workKinds.changedCreative],
+    [CAMPAIGN, LAUNCHED_CAMPAIGN],
+    [CREATIVE, CHANGED_CREATIVE],
   ] as const) {
     await requestWork(
       client,

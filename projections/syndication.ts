@@ -12,7 +12,7 @@ import {
   SYNDICATION,
   type SyndicationState,
 } from '../domain/syndication/syndication.ts';
-import { workKinds } from '../domain/work-kinds.ts';
+import { SYNDICATION_WORK } from '../domain/syndication/work.ts';
 import { categoryOf, type RecordedEvent } from '../shared/event-store/event-store.ts';
 import { resourceIdOf } from '../shared/aggregate/ids.ts';
 import { boolArray, int8Array, uuidArray } from '../shared/postgres/binary-array.ts';
@@ -70,7 +70,7 @@ export const syndicationProjection: Projection = {
   name: 'syndication',
   categories: [SYNDICATION, 'advertiser', ...Object.values(RESOURCES)],
   tables: [table.table, counts.table],
-  work: [workKinds.syndication],
+  work: [SYNDICATION_WORK],
   compared: { [counts.table]: nonZeroCounts },
   apply: async (client, events) => {
     for (const some of cutBeforeSwitchOns(events)) await applySome(client, some);
@@ -127,12 +127,11 @@ const listWork = async (
   const begun = changes.filter(({ before, after }) => before?.generation !== after.generation);
   const waiting = begun.filter(({ after }) => isWaiting(after));
   const over = begun.filter(({ after }) => !isWaiting(after));
-  const { syndication } = workKinds;
-  await requestWork(client, syndication, requestsOf(waiting.filter(isSwitched)));
-  await requestWork(client, syndication, requestsOf(waiting.filter((change) => !isSwitched(change))), {
+  await requestWork(client, SYNDICATION_WORK, requestsOf(waiting.filter(isSwitched)));
+  await requestWork(client, SYNDICATION_WORK, requestsOf(waiting.filter((change) => !isSwitched(change))), {
     keepsData: true,
   });
-  await removeWork(client, syndication, requestsOf(over.filter(isSwitched)));
+  await removeWork(client, SYNDICATION_WORK, requestsOf(over.filter(isSwitched)));
 };
 
 const isSwitched = ({ events }: RowChange<SyndicationRecord>): boolean =>
@@ -190,7 +189,7 @@ const listArchivedPage = async (
            )
            select updated_at::text as at, id, (count(*) over ())::int as count
            from page order by updated_at desc, id desc limit 1`,
-    values: [customerId, advertiserId, from.at, from.id, ARCHIVED_AT_ONCE, workKinds.syndication],
+    values: [customerId, advertiserId, from.at, from.id, ARCHIVED_AT_ONCE, SYNDICATION_WORK],
   });
   const [last] = rows;
   return last === undefined || last.count < ARCHIVED_AT_ONCE ? undefined : last;
@@ -219,7 +218,7 @@ const listChanged = async (client: ClientBase, events: readonly RecordedEvent[])
       int8Array(places.map(({ customerId }) => customerId)),
       uuidArray(places.map(({ id }) => id)),
       boolArray(places.map(({ isGone }) => isGone)),
-      workKinds.syndication,
+      SYNDICATION_WORK,
     ],
   });
 };

@@ -1,4 +1,4 @@
-import { submissionName } from '../../domain/creatives/submission-occasion.ts';
+import { submissionName } from '../../domain/creatives/work.ts';
 import { derivedId } from '../../shared/aggregate/ids.ts';
 import { CAMPAIGN } from '../../domain/campaigns/campaign.ts';
 import { categoryOf } from '../../shared/event-store/event-store.ts';

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { workKinds } from '../../domain/work-kinds.ts';
+import { SYNDICATION_WORK } from '../../domain/syndication/work.ts';
 
 /** Times are ISO 8601. */
 export interface RecordWork {
@@ -23,7 +23,7 @@ export const findRecordWork = async (
        'lastError', w.last_error, 'failedAt', w.failed_at) end as work
      from syndication_records r
      left join work_list w on w.kind = $2 and w.customer_id = r.customer_id and w.key = r.id where r.id = $1`,
-    [recordId, workKinds.syndication],
+    [recordId, SYNDICATION_WORK],
   );
   return rows[0];
 };

@@ -1,7 +1,7 @@
 import type { AgentCommand } from '../../../domain/agents/agent.ts';
 import { isoTimestamp, type Clock } from '../../../shared/async/clock.ts';
 import type { EventStore } from '../../../shared/event-store/event-store.ts';
-import { workKinds } from '../../../domain/work-kinds.ts';
+import { AGENT_CHECK } from '../../../domain/agents/work.ts';
 import { derivedId } from '../../../shared/aggregate/ids.ts';
 import type { SecretStore } from '../../../shared/secrets/secret-store.ts';
 import type { WorkKind, WorkRun } from '../../../shared/work-list/run-work.ts';
@@ -19,7 +19,7 @@ export interface CheckAgentsOptions {
 
 /** The list alone says what is due, so several processes may run this. */
 export const agentChecks = (options: CheckAgentsOptions): WorkKind => ({
-  name: workKinds.agentCheck,
+  name: AGENT_CHECK,
   concurrency: 4,
   perAccountMax: 4,
   attemptsMax: Infinity,

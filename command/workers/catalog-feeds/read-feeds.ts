@@ -1,9 +1,9 @@
-import { workKinds } from '../../../domain/work-kinds.ts';
+import { CATALOG_FEED } from '../../../domain/catalogs/work.ts';
 import type { WorkKind } from '../../../shared/work-list/run-work.ts';
 import { readFeed, type ReadFeedOptions } from './read-feed.ts';
 
 export const catalogFeeds = (options: ReadFeedOptions): WorkKind => ({
-  name: workKinds.catalogFeed,
+  name: CATALOG_FEED,
   // Feeds are streamed, so each needs little memory.
   concurrency: 4,
   perAccountMax: 2,

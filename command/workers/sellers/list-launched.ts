@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { workKinds } from '../../../domain/work-kinds.ts';
+import { CHANGED_CREATIVE, LAUNCHED_CAMPAIGN, SUBMISSION } from '../../../domain/creatives/work.ts';
 
 /** SQL on the read models that relate creatives to campaigns. An account is given as the name of a column. */
 export interface LaunchSql {
@@ -54,7 +54,7 @@ const listCreatives = async (pool: Pool, sql: LaunchSql): Promise<void> => {
            )
            delete from work_list w using due
            where w.kind = $1 and w.customer_id = due.customer_id and w.key = due.key`,
-    values: [workKinds.launchedCampaign, workKinds.changedCreative, CAMPAIGNS_MAX],
+    values: [LAUNCHED_CAMPAIGN, CHANGED_CREATIVE, CAMPAIGNS_MAX],
   });
 };
 
@@ -80,6 +80,6 @@ const listLaunched = async (pool: Pool, sql: LaunchSql): Promise<void> => {
            delete from work_list w using due
            where w.kind = $1 and w.customer_id = due.customer_id and w.key = due.key
              and (due.is_idle or exists (select from listed where (listed.customer_id, listed.key) = (w.customer_id, w.key)))`,
-    values: [workKinds.changedCreative, workKinds.submission, CREATIVES_MAX],
+    values: [CHANGED_CREATIVE, SUBMISSION, CREATIVES_MAX],
   });
 };

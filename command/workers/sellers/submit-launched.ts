@@ -2,9 +2,14 @@ import { z } from 'zod';
 import { campaignStream } from '../../../domain/campaigns/campaign.ts';
 import type { Creative } from '../../../domain/creatives/resource.ts';
 import { creativeStream } from '../../../domain/creatives/creative.ts';
-import { isSubmissionOccasion, submissionName } from '../../../domain/creatives/submission-occasion.ts';
+import {
+  CHANGED_CREATIVE,
+  LAUNCHED_CAMPAIGN,
+  SUBMISSION,
+  isSubmissionOccasion,
+  submissionName,
+} from '../../../domain/creatives/work.ts';
 import { sellsIn } from '../../../domain/sellers/resource.ts';
-import { workKinds } from '../../../domain/work-kinds.ts';
 import { derivedId } from '../../../shared/aggregate/ids.ts';
 import { isoTimestamp } from '../../../shared/async/clock.ts';
 import type { WorkKind } from '../../../shared/work-list/run-work.ts';
@@ -25,8 +30,8 @@ export const submissions = (
   stores: CampaignStores,
   listLaunchedCreatives: () => Promise<void>,
 ): WorkKind => ({
-  name: workKinds.submission,
-  madeOf: [workKinds.launchedCampaign, workKinds.changedCreative],
+  name: SUBMISSION,
+  madeOf: [LAUNCHED_CAMPAIGN, CHANGED_CREATIVE],
   // Each mostly waits for the log.
   concurrency: 4,
   perAccountMax: 4,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { workKinds } from '../../../domain/work-kinds.ts';
+import { SYNDICATION_WORK } from '../../../domain/syndication/work.ts';
 import { backoffMs } from '../../../shared/async/backoff.ts';
 import type { WorkKind, WorkRun } from '../../../shared/work-list/run-work.ts';
 import type { WorkEntry, WorkResult } from '../../../shared/work-list/work-list.ts';
@@ -19,7 +19,7 @@ export const syndicationWork = (
   isWhole: () => Promise<boolean>,
   perAccountMax = 10,
 ): WorkKind => ({
-  name: workKinds.syndication,
+  name: SYNDICATION_WORK,
   // Runs mostly wait for agents. Five times an account's limit, so that its slow agents do not block others.
   concurrency: 50,
   perAccountMax,

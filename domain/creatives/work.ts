@@ -1,3 +1,9 @@
+/** Occasions. Revision: position of the last event; `data.since`: position of the first unseen one. */
+export const LAUNCHED_CAMPAIGN = 'launched-campaign';
+export const CHANGED_CREATIVE = 'changed-creative';
+/** Made of occasions (`command/workers/sellers`). Key: the creative. */
+export const SUBMISSION = 'submission';
+
 interface Occasion {
   readonly type: string;
   readonly data: Readonly<Record<string, unknown>>;
