@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import type { Registry } from 'prom-client';
 import { agentChecks } from '../command/workers/agent-checks/check-agents.ts';
 import { createFetchFeed } from '../command/workers/catalog-feeds/fetch-feed.ts';
-import { catalogFeeds } from '../command/workers/catalog-feeds/read-feeds.ts';
+import { catalogFeeds } from '../command/workers/catalog-feeds/read-feed.ts';
 import { createAudienceParts } from '../command/workers/syndication/audience-delivery.ts';
 import { listLaunchedCreatives } from '../command/workers/sellers/list-launched.ts';
 import { submissions } from '../command/workers/sellers/submit-launched.ts';

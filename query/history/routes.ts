@@ -22,7 +22,7 @@ import { systemClock } from '../../shared/async/clock.ts';
 import type { Route } from '../../shared/http/route.ts';
 import type { KeyRing } from '../../shared/secrets/key-ring.ts';
 
-export interface HistoryParts extends ResourceReads {
+export interface HistoryDependencies extends ResourceReads {
   readonly store: EventStore;
   readonly kinds: readonly AuditedKind[];
   readonly keys: () => Promise<KeyRing>;
@@ -35,54 +35,79 @@ const KEPT_BYTES_MAX = 32 * 1024 * 1024;
 /** Sixteen streams are one statement (`read-log.ts`). */
 const AT_ONCE = { each: 16, together: 32 };
 
-export const withHistory = (parts: HistoryParts, routes: readonly Route[]): readonly Route[] => {
-  const { kinds } = parts;
-  const reads = historyReads(parts);
+export const withHistory = (
+  { database, progress, store, kinds, keys, onFoldCache }: HistoryDependencies,
+  routes: readonly Route[],
+): readonly Route[] => {
+  const rows = { database, progress };
+  const history = historyReads(rows, store, onFoldCache);
   return refusingAsOf([
-    ...withListAsOf(listReads(parts, reads), kinds, withAsOf(reads, kinds, routes)),
-    ...tellingRoutes(parts, reads),
+    ...withListAsOf(listReads(rows, history, keys), kinds, withAsOf(history, kinds, routes)),
+    ...historyAndAuditRoutes(rows, history, store, kinds),
   ]);
 };
 
 /** For a process that is not the service: states, past states and history, without read models. */
-export const historyAlone = (parts: HistoryParts): readonly Route[] => {
-  const { kinds } = parts;
-  const reads = historyReads(parts);
+export const historyAlone = ({
+  database,
+  progress,
+  store,
+  kinds,
+  keys,
+  onFoldCache,
+}: HistoryDependencies): readonly Route[] => {
+  const rows = { database, progress };
+  const history = historyReads(rows, store, onFoldCache);
   return refusingAsOf([
-    ...stateRoutes(reads, kinds),
-    ...pastLists(listReads(parts, reads), kinds),
-    ...tellingRoutes(parts, reads),
+    ...stateRoutes(history, kinds),
+    ...pastLists(listReads(rows, history, keys), kinds),
+    ...historyAndAuditRoutes(rows, history, store, kinds),
   ]);
 };
 
-const listReads = (parts: HistoryParts, reads: HistoryReads): Parameters<typeof pastLists>[0] => ({
-  ...parts,
-  ...reads,
+const listReads = (
+  rows: ResourceReads,
+  history: HistoryReads,
+  keys: HistoryDependencies['keys'],
+): Parameters<typeof pastLists>[0] => ({
+  ...rows,
+  ...history,
   clock: systemClock,
-  cursors: createSessionCursors(parts.keys),
+  cursors: createSessionCursors(keys),
 });
 
-const historyReads = (parts: HistoryParts): HistoryReads => {
-  const { store, onFoldCache } = parts;
+const historyReads = (
+  rows: ResourceReads,
+  store: EventStore,
+  onFoldCache: HistoryDependencies['onFoldCache'],
+): HistoryReads => {
   const kept = createFoldCache(store, KEPT_BYTES_MAX);
   onFoldCache(kept);
   return {
     historyFor: ({ isClientGone }) => createStreamHistory(store, kept, isClientGone),
     forEach: createSharedForEach(AT_ONCE),
-    usersOf: (customerId, actors) => findKeyUsers(parts, customerId, actors),
+    usersOf: (customerId, actors) => findKeyUsers(rows, customerId, actors),
   };
 };
 
-const tellingRoutes = (parts: HistoryParts, reads: HistoryReads): readonly Route[] => {
-  const { kinds } = parts;
+const historyAndAuditRoutes = (
+  rows: ResourceReads,
+  history: HistoryReads,
+  store: EventStore,
+  kinds: readonly AuditedKind[],
+): readonly Route[] => {
   const tables = kinds.flatMap(({ keyedIn }) => keyedIn ?? []);
-  const ownersOf: AuditReads['ownersOf'] = async (customerId, key, most) => {
-    const owners = tables.map((table) => ownersOfKey(parts, table, customerId, key, most));
-    return [...new Set((await Promise.all(owners)).flat())].slice(0, most);
+  const audit: AuditReads = {
+    ...rows,
+    ...history,
+    ...auditReads(kinds),
+    isPosition: (text) => isPosition(store, text),
+    ownersOf: async (customerId, key, most) => {
+      const owners = tables.map((table) => ownersOfKey(rows, table, customerId, key, most));
+      return [...new Set((await Promise.all(owners)).flat())].slice(0, most);
+    },
   };
-  const position = { isPosition: (text: string) => isPosition(parts.store, text) };
-  const audit = { ...parts, ...reads, ...auditReads(kinds), ...position, ownersOf };
-  return [...historyRoutes(reads, kinds), auditLogRoute(audit), requestRoute(audit)];
+  return [...historyRoutes(history, kinds), auditLogRoute(audit), requestRoute(audit)];
 };
 
 const auditReads = (

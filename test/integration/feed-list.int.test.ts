@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Pool } from 'pg';
-import { catalogFeeds } from '../../command/workers/catalog-feeds/read-feeds.ts';
+import { catalogFeeds } from '../../command/workers/catalog-feeds/read-feed.ts';
 import { catalogStream } from '../../domain/catalogs/catalog.ts';
 import { catalogFeedsProjection } from '../../projections/catalog-feeds.ts';
 import type { RecordedEvent } from '../../shared/event-store/event-store.ts';

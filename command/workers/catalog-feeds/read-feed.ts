@@ -1,11 +1,12 @@
 import type { Catalog } from '../../../domain/catalogs/resource.ts';
 import { feedBasis, type CatalogCommand } from '../../../domain/catalogs/catalog.ts';
+import { CATALOG_FEED } from '../../../domain/catalogs/work.ts';
 import { backoffMs } from '../../../shared/async/backoff.ts';
 import { isoTimestamp, type Clock } from '../../../shared/async/clock.ts';
 import type { SnapshotStore } from '../../../shared/aggregate/snapshots.ts';
 import type { EventStore } from '../../../shared/event-store/event-store.ts';
 import { derivedId } from '../../../shared/aggregate/ids.ts';
-import type { WorkRun } from '../../../shared/work-list/run-work.ts';
+import type { WorkKind, WorkRun } from '../../../shared/work-list/run-work.ts';
 import { DONE, type WorkEntry, type WorkResult } from '../../../shared/work-list/work-list.ts';
 import { loadAdvertiser } from '../../advertisers/load.ts';
 import { executeOnCatalog, loadCatalog } from '../../catalogs/load.ts';
@@ -19,6 +20,18 @@ export interface ReadFeedOptions {
   /** Delay after an append conflict. Default: the wall clock. */
   readonly pause?: (ms: number) => Promise<void>;
 }
+
+export const catalogFeeds = (options: ReadFeedOptions): WorkKind => ({
+  name: CATALOG_FEED,
+  // Feeds are streamed, so each needs little memory.
+  concurrency: 4,
+  perAccountMax: 2,
+  // For a feed without `update_frequency`: about three days.
+  attemptsMax: 20,
+  // Each feed is a request to a foreign server.
+  gapMs: 60_000,
+  handle: (entry, run) => readFeed(options, entry, run),
+});
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
