@@ -116,7 +116,6 @@ const shown = async (
   );
 };
 
-/** Undefined if the library does not contain it. */
 const foldAsset = async (
   { store, snapshots, baseUrl }: SubmissionReads,
   customerId: number,
