@@ -30,10 +30,7 @@ const NAMES_MS_MAX = 200;
 /** Memory of one entry in the answer cache, in bytes, about. */
 const SOURCE_OF_KEY_BYTES = 256;
 
-/**
- * The questions that commands ask read models. Each answer includes everything that the account has written before, and
- * is 503 when the read model does not get there in time.
- */
+/** Answers include the account's earlier writes; 503 when the read model does not reach them in time. */
 export const createLookups = ({ database, progress, store, snapshots, answers }: LookupReads) => {
   const reads = { database, progress };
   const activeKeysOf = (table: ResourceTable) => (customerId: number, advertiserId: number) =>
@@ -58,10 +55,7 @@ export const createLookups = ({ database, progress, store, snapshots, answers }:
     findAdvertiserNames: (customerId: number, ids: readonly number[]): Promise<ReadonlyMap<number, string>> =>
       findAdvertiserNames(reads, customerId, ids, NAMES_MS_MAX),
 
-    /**
-     * Every call of conversion events asks this. Conversion events do not change the account's version, so the answer
-     * comes from memory. A key without a source is not kept: the number of such keys has no bound.
-     */
+    /** Cached: every conversion call asks. A key without a source is not: their number has no bound. */
     eventSourcesOfKey: ({ customerId, version }: Principal, key: string): Promise<readonly SourceOfKey[]> =>
       answers.answer(
         JSON.stringify([customerId, 'sources of a key', key]),

@@ -30,10 +30,7 @@ import { keyRingOf } from '../shared/secrets/key-ring.ts';
 import { createSecretStore, type SecretStore } from '../shared/secrets/secret-store.ts';
 import { comparable, findPersons, type FoundPersons, type PersonSearch } from './find-persons.ts';
 
-/**
- * Deletes the keys and rows of persons, or of all persons of an account (docs/design/records/0008-forgetting.md). Works with
- * and without a running service. An interrupted run can be repeated with the same arguments and completes the work.
- */
+/** Forgets persons (docs/design/records/0008-forgetting.md). A repeat completes an interrupted run. */
 
 export interface ForgetResult {
   readonly forgettingId?: string;
@@ -112,7 +109,6 @@ export const withForgetting = async <T>(
   }
 };
 
-/** Forgets persons by their identifiers: hashes of e-mail or phone, the buyer's own id, or any other identifier. */
 export const forgetSubjects = async (
   forgetting: Forgetting,
   subjects: readonly string[],
@@ -153,10 +149,7 @@ const findAll = async (
     : { ...(await findPersons({ ...scan, from: START }, wanted)), isWhole: true };
 };
 
-/**
- * The identifiers are stored, encrypted, until the run completes. Once keys are deleted, the log no longer shows
- * which further ids belong to a person.
- */
+/** Stored, encrypted, until the run completes: without keys the log does not show a person's further ids. */
 const pendingId = (customerId: number): string => resourceIdOf('forgetting', customerId, 0, 'pending');
 
 const resumed = async (
@@ -177,11 +170,7 @@ const remember = ({ secrets, customerId }: Forgetting, { subjects, ids }: Person
     id: pendingId(customerId),
   });
 
-/**
- * Deletes persons from the rows while the projection is blocked. First searches the events appended since the last
- * search.
- * @returns undefined when one of the persons was sent again in these events
- */
+/** Runs while the projection is blocked. @returns undefined when new events contain one of the persons */
 const takeOut = (
   forgetting: Forgetting,
   {
@@ -245,10 +234,7 @@ const lockRows = async (pool: Pool, client: PoolClient): Promise<Position> => {
   return position;
 };
 
-/**
- * A copy of the read model, complete or left by an earlier run, may contain forgotten persons. It is dropped, and a
- * running rebuild must be repeated. Cancels the statements of another process that block this.
- */
+/** Drops a copy, which may contain forgotten persons; cancels what blocks. Repeat a running rebuild. */
 const dropCopyOf = async (pool: Pool, client: PoolClient): Promise<void> => {
   const stop = cancelWhenInTheWay(pool, audiencesProjection.name, () => undefined);
   try {

@@ -20,7 +20,6 @@ import { sellerDirectoryAggregate } from './sellers/seller-directory.ts';
 import { syndicationAggregate } from './syndication/syndication.ts';
 import { taskAggregate } from './tasks/task.ts';
 
-/** The schema of an event type's current version, and the upcasters of older ones. */
 export interface EventDefinition {
   readonly schemaVersion: number;
   readonly data: z.ZodType;
@@ -31,19 +30,18 @@ export interface EventDefinition {
 }
 
 export interface StreamKind<Type extends string = string> {
-  /** The streams' names begin with it and a `-`. */
+  /** Stream names begin with it and a `-`. */
   readonly category: string;
   readonly namedAfter: string;
   readonly events: Readonly<Record<string, EventDefinition>>;
-  /** How the audit log shows its events. Absent: it leaves them out. */
+  /** Absent: the audit log leaves the stream out. */
   readonly audited?: AuditedStream<Type>;
 }
 
-/** Members that all events of a stream share, or that keep their value until an event changes them. */
+/** Shared by all events of a stream, or kept until an event changes them. */
 export type CarriedMember = 'advertiserId' | 'campaignIds' | 'part';
 
 export interface AuditedStream<Type extends string = string> {
-  /** Type of the resource in the audit log. */
   readonly resourceType: Type;
   readonly carries: readonly CarriedMember[];
 }
@@ -67,9 +65,8 @@ const unaudited = ({ category, events }: StreamEvents, namedAfter: string): Stre
 const ofAccount = (what: string): string => `<customerId>-<${what}>`;
 
 /**
- * Every event type of the log. A type belongs to one category. The audit log leaves out streams that serve others:
- * members of audiences and items of catalogs (they are data, partly personal), reserved names, plans of syncs. It also
- * leaves out the directory of sellers, which belongs to no account.
+ * The audit log leaves out streams that serve others (members, catalog items, reserved names, sync plans),
+ * and the directory of sellers, which belongs to no account.
  */
 export const allEvents = [
   audited(accountAggregate, '<customerId>', 'ACCOUNT'),

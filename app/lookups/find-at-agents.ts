@@ -8,10 +8,7 @@ import { TryAgainError } from '../../command/workers/syndication/try-again.ts';
 /** @param pool not bound to an account */
 export const createAtAgents = (pool: Pool): AtAgents => ({ holders: holders(pool), kept: kept(pool) });
 
-/**
- * True when the read models have reached their earlier position. During a rebuild, missing resources would be deleted
- * at agents.
- */
+/** False while a rebuild is below its earlier position: missing resources would be deleted at agents. */
 const IS_WHOLE = `coalesce((select bool_and(position >= whole_at) from projection_checkpoints
                             where name in ('syndication', 'agents')), true)`;
 const NOT_WHOLE_MS = 2_000;
@@ -22,7 +19,6 @@ const notWhole = (): TryAgainError =>
     isTry: false,
   });
 
-/** During a rebuild the read model contains outdated records, so no work may start. */
 export const isWhole = async (pool: Pool): Promise<boolean> => {
   const { rows } = await pool.query<{ isWhole: boolean }>({
     name: 'syndication-whole',
@@ -31,10 +27,7 @@ export const isWhole = async (pool: Pool): Promise<boolean> => {
   return rows[0]?.isWhole === true;
 };
 
-/**
- * An agent may be registered several times, for example with another token. Its URL identifies it: a deletion through
- * one registration affects all of them.
- */
+/** An agent may be registered twice, e.g. with another token: a deletion at its URL affects both. */
 const registrationsOf = (customerId: string, agentId: string): string => `registrations (id) as (
   select ${agentId}
   union
@@ -66,9 +59,7 @@ const holders = (pool: Pool): AtAgents['holders'] => {
   };
 };
 
-/**
- * Another record with the same id at the same account of the agent. Each use adds the condition of its partial index.
- */
+/** Has the same id at the same account of the agent. Uses add the condition of their partial index. */
 const IS_SAME = `r.customer_id = a.customer_id and r.agent_id = any(array(select id from registrations))
   and r.account = a.account and r.resource_type = a.resource_type and r.resource_id = a.resource_id
   and r.id <> a.record_id`;

@@ -2,10 +2,7 @@ import type { Pool } from 'pg';
 import type { StoredSecret } from '../../shared/secrets/stored-secrets.ts';
 import { int8Array, uuidArray } from '../../shared/postgres/binary-array.ts';
 
-/**
- * Answers for each secret whether an agent or engine connection refers to it, in the order of the arguments.
- * @param pool not bound to an account
- */
+/** Whether an agent or engine connection refers to each secret. @param pool not bound to an account */
 export const findSecretsInUse =
   (pool: Pick<Pool, 'query'>) =>
   async (secrets: readonly StoredSecret[]): Promise<readonly boolean[]> => {

@@ -27,9 +27,8 @@ const TRIES_MAX = 5;
 type CreativeOutcome = Outcome<CreativeStateOf, CreativeRefusal>;
 
 /**
- * Runs a command that may need a name. The first run holds no name, so a command that is refused for another reason
- * claims nothing. Then the name is held, and the command runs again on the current creative while `name-not-held` is
- * the only refusal.
+ * The first run holds no name, so a command that is refused for another reason claims nothing. Then the name
+ * is held, and the command runs again on the current creative while `name-not-held` is the only refusal.
  * @param run receives the revision at which the name was held
  * @param hold claims the name; the returned function runs after the command
  */
@@ -46,16 +45,14 @@ const withNames = async (
     const current = (await loadCreative(writes, creative.customerId, creative.creativeId)) ?? creative;
     const finish = await hold(current);
     outcome = await run(current.revision);
-    // An unused claim is not released: a concurrent request for the same creative may rely on it. The next request
-    // for the name finds it abandoned.
+    // An unused claim stays: a concurrent request for the same creative may rely on it.
     if (outcome.outcome === 'done') await finish();
   }
   return creativeOf(outcome);
 };
 
 /**
- * Changes a creative. A new name is claimed in all its campaigns before the change; the old one is released
- * afterwards.
+ * A new name is claimed in all its campaigns before the change; the old one is released afterwards.
  * @throws ApiError NOT_FOUND (asset), CONFLICT (stale, archived, name taken), VALIDATION_ERROR
  */
 export const updateCreative = async (

@@ -30,9 +30,9 @@ import {
 } from './load.ts';
 
 /**
- * Creates a creative in a campaign: claims its name, then creates it. After a crash in between, a repeat with the
- * same key completes it; without a key the name is free again after a minute.
- * @throws ApiError NOT_FOUND (campaign, asset), CONFLICT (name taken, campaign closed, advertiser archived)
+ * Claims the name first. After a crash in between, a repeat with the same key completes the creative; without
+ * a key the name is free again after a minute.
+ * @throws ApiError NOT_FOUND (campaign, asset), CONFLICT (name taken, closed, archived)
  */
 export const createInCampaign = async (
   writes: CreativeWrites,
@@ -61,8 +61,7 @@ export interface GeneratedCreative {
 }
 
 /**
- * Creates the creative that a session ends in. Among concurrent requests the first creates it, also for another variant:
- * the caller checks `madeIn`.
+ * The first of concurrent requests creates it, also for another variant: the caller checks `madeIn`.
  * @param campaign an open campaign
  * @throws ApiError CONFLICT (name taken)
  */
@@ -83,8 +82,7 @@ export const createGenerated = async (
   const outcome = await create(writes, creativeId, generated, request);
   const isThere = outcome.outcome === 'refused' && outcome.refusal.reason === 'already-exists';
   const first = isThere ? await loadCreative(writes, request.principal.customerId, creativeId) : undefined;
-  // Another request has created it under another name. A claim that existed before this request is kept: a concurrent
-  // request for the same creative may be about to use it.
+  // Another request created it under another name. An earlier claim stays, as another request may rely on it.
   if (first !== undefined && first.name !== held.name && held.isFirst) {
     await releaseNames(writes, [held], request);
   }
@@ -147,8 +145,7 @@ const create = async (
 };
 
 /**
- * Copies a creative within a campaign under the first free name. The campaign's
- * stream of names chooses it, so concurrent copies get different names.
+ * The campaign's stream of names chooses the first free one, so concurrent copies get different names.
  * @param campaign an open campaign that contains the source
  */
 export const duplicateCreative = async (

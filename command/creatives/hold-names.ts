@@ -15,10 +15,7 @@ import { loadCreative } from './load.ts';
 
 const { execute, loadAt } = handlerFor(creativeNamesAggregate);
 
-/**
- * No running request can own an older claim: a request ends after 2.8 s, and the rest exceeds the clock skew between
- * nodes.
- */
+/** No running request owns an older claim: requests end after 2.8 s, and the rest exceeds the clock skew. */
 const LEASE_MS = 60_000;
 const TRIES_MAX = 5;
 
@@ -37,15 +34,12 @@ export interface NewlyHeldName extends HeldName {
 export type WantedName = { readonly name: string } | { readonly names: (nth: number) => string };
 
 /**
- * Claims a name for a creative before the creative uses it. An old claim of a creative that does not use the name was
- * left by a crash and is released first.
- *
- * Why names stay unique: a creative uses a name in a campaign only while it holds it. Every command that adds the
- * creative makes a new claim and appends within the lease, and a release names the claim it means. So a claim that
- * looks abandoned has no running owner, and an owner that returns claims again.
- * A command that removes a creative from a name releases the claim that it found. That claim may belong to a running
- * request for the same creative. Therefore that request's command is decided at the revision of its claim, and claims
- * again when the creative has changed since.
+ * Claims a name for a creative before the creative uses it. An old claim that its creative does not use was
+ * left by a crash and is released first. Why names stay unique: every command that adds a creative claims
+ * again and appends within the lease, and a release names the claim it means. So an abandoned claim has no
+ * running owner, and an owner that returns claims again. A command that removes the creative releases the
+ * claim it found, which may belong to a running request. That request is therefore decided at the revision of
+ * its claim, and claims again when the creative has changed since.
  * @throws ApiError CONFLICT
  */
 export const holdName = async (

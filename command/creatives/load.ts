@@ -87,8 +87,7 @@ export const findCampaign = async (
 };
 
 /**
- * A campaign that accepts creatives. It may be closed concurrently; that equals closing it right afterwards, because
- * nothing in a creative depends on the order.
+ * Closing it concurrently equals closing it right afterwards: nothing in a creative depends on the order.
  * @throws ApiError NOT_FOUND, CONFLICT (closed, advertiser archived)
  */
 export const openCampaign = async (

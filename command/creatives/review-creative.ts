@@ -21,7 +21,6 @@ import {
 } from './load.ts';
 
 /**
- * Submits a creative to sellers of the directory.
  * @returns the reviews of these sellers, and the task
  * @throws ApiError NOT_FOUND (creative, seller), CONFLICT (archived, not ready)
  */
@@ -66,7 +65,7 @@ export const submitCreative = async (
 };
 
 /**
- * Records a review by the account itself, allowed only for sandbox advertisers, whose creatives are never shown.
+ * Only for sandbox advertisers, whose creatives are never shown.
  * @throws ApiError NOT_FOUND (creative, no review of that seller), FORBIDDEN (no sandbox), CONFLICT
  */
 export const reviewOwnCreative = async (
@@ -90,10 +89,7 @@ export const reviewOwnCreative = async (
 };
 
 export interface ReviewStores extends CampaignStores {
-  /**
-   * The account of a creative that was submitted to the seller; undefined when `sellerAccount` does not belong to it.
-   * @param creativeId UUID
-   */
+  /** @param creativeId UUID @returns undefined when `sellerAccount` does not belong to the seller */
   readonly findSubmission: (
     sellerAccount: number,
     submission: { readonly sellerId: number; readonly creativeId: string },
@@ -101,9 +97,8 @@ export interface ReviewStores extends CampaignStores {
 }
 
 /**
- * Records a review by the seller, for a creative of any account that was submitted to it. Other creatives and sellers
- * look like a creative that does not exist. The account may change the creative after the seller has looked at it, so
- * an approval must name its revision.
+ * Creatives that were not submitted to the seller look as if they did not exist. The account may change the
+ * creative after the seller has looked at it, so an approval must name its revision.
  * @throws ApiError VALIDATION_ERROR (an approval without a revision), NOT_FOUND, CONFLICT
  */
 export const reviewAsSeller = async (

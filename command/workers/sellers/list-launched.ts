@@ -22,20 +22,13 @@ const TOGETHER = `revision = greatest(w.revision, excluded.revision), asked_at =
   data = jsonb_build_object('since', least(w.data ->> 'since' collate "C", excluded.data ->> 'since' collate "C")),
   due_at = greatest(now(), w.not_before)`;
 
-/**
- * Turns the occasions of `projections/sellers.ts` into submissions, once the other read models have reached them.
- * Question and change of the work list are one statement: a rebuild between them would drop occasions.
- * @param pool not bound to an account
- */
+/** Turns occasions into submissions in one statement: between two, a rebuild would drop occasions. */
 export const listLaunchedCreatives = async (pool: Pool, sql: LaunchSql): Promise<void> => {
   await listCreatives(pool, sql);
   await listLaunched(pool, sql);
 };
 
-/**
- * Replaces a launched campaign by its creatives. All creatives attached before are in the rows by then; each later
- * one is listed by its own event.
- */
+/** All creatives attached before are in the rows by then; each later one is listed by its own event. */
 const listCreatives = async (pool: Pool, sql: LaunchSql): Promise<void> => {
   await pool.query({
     name: 'work-launched-campaigns',
@@ -58,10 +51,7 @@ const listCreatives = async (pool: Pool, sql: LaunchSql): Promise<void> => {
   });
 };
 
-/**
- * Most creatives are created before their campaign runs, so they are dropped in bulk. While a worker processes an
- * earlier submission of a creative, which may or may not see the occasion, the occasion waits and is examined again.
- */
+/** Most creatives precede their campaign: dropped in bulk. An occasion waits for a running submission. */
 const listLaunched = async (pool: Pool, sql: LaunchSql): Promise<void> => {
   await pool.query({
     name: 'work-changed-creatives',
