@@ -64,7 +64,7 @@ describe('an account', () => {
       .when({ type: 'OpenAccount', now, customerId: 7, name: 'Acme', firstKey })
       .thenRefused({ reason: 'already-open' });
   });
-  it('is disabled and enabled; a repeat changes nothing', () => {
+  it('is disabled and enabled; repeating either changes nothing', () => {
     const disabled: AccountEvent = { type: 'AccountDisabled', data: {}, occurredAt: now };
     given(opened).when({ type: 'DisableAccount', now }).then(disabled);
     given(opened, disabled).when({ type: 'DisableAccount', now }).thenNothing();
@@ -74,7 +74,7 @@ describe('an account', () => {
     given(opened).when({ type: 'EnableAccount', now }).thenNothing();
     given().when({ type: 'DisableAccount', now }).thenRefused({ reason: 'no-such-account' });
   });
-  it('of a seller has only users with the role seller, whose keys review', () => {
+  it('that belongs to a seller has only users with the role seller, whose keys may review creatives', () => {
     const firstKey = { keyId: 'k', name: 'First key', maskedKey: 'bx_k_****' };
     const sellers: AccountEvent = {
       type: 'AccountOpened',
@@ -148,15 +148,15 @@ describe('a key', () => {
     given(opened, ...keys(100))
       .when(issue())
       .thenRefused({ reason: 'too-many-keys', limit: 100, active: 100 });
-    const room = (...history: AccountEvent[]): void =>
+    const expectFreeKey = (...history: AccountEvent[]): void =>
       expect(
         given(opened, ...history)
           .when(issue())
           .state(),
       ).toMatchObject({ keys: { new: {} } });
-    room(...keys(99));
-    room(...keys(100), revoked('k3'));
-    room(...keys(100, now));
+    expectFreeKey(...keys(99));
+    expectFreeKey(...keys(100), revoked('k3'));
+    expectFreeKey(...keys(100, now));
   });
   it('is revoked once; an unknown key changes nothing', () => {
     given(opened, issued('k'))
@@ -165,7 +165,7 @@ describe('a key', () => {
     given(opened, issued('k'), revoked('k')).when({ type: 'RevokeApiKey', now, keyId: 'k' }).thenNothing();
     given(opened).when({ type: 'RevokeApiKey', now, keyId: 'k' }).thenNothing();
   });
-  it('without user and scopes in its event belongs to the first user and gets all scopes of the role', () => {
+  it('whose event names no user and no scopes belongs to the first user and gets all scopes of its role', () => {
     expect(given(opened, issued('k')).state()).toMatchObject({
       keys: { k: { userId: '7-1', scopes: ['exchange:read', 'exchange:write', 'exchange:admin'] } },
     });

@@ -56,7 +56,7 @@ describe('an agent that does not answer', () => {
       },
     ]));
 
-  it('is checked after 1 s, 2 s, 4 s ..., then every 6 h, for about 30 days', () => {
+  it('is checked after 1 s, 2 s, 4 s and so on, then every 6 h, for about 30 days', () => {
     let now = Date.parse(NOW);
     let { state } = given(silent);
     const waits: number[] = [];
@@ -78,7 +78,7 @@ describe('an agent that does not answer', () => {
     });
   });
 
-  it('becomes ACTIVE with its first answer, which names its tasks', () => {
+  it('becomes ACTIVE with its first answer, which lists its tasks', () => {
     const { state, events } = given(silent, check(1), answered(2));
     expect(events.map(({ type }) => type)).toEqual(['AgentAnswered']);
     expect(state).toMatchObject({

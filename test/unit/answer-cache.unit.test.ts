@@ -27,7 +27,7 @@ const cacheOf = (bytesMax = 100_000) => {
   return { cache, ask };
 };
 
-it('reads once for as long as the version stays the same', async () => {
+it('reads once while the version stays the same', async () => {
   const { cache, ask } = cacheOf();
   const one = reader('one');
   expect(await ask('k', at('v1'), one)).toBe('one');
@@ -37,9 +37,9 @@ it('reads once for as long as the version stays the same', async () => {
   expect([cache.hits, cache.misses]).toEqual([1, 2]);
 });
 
-it('never serves what was read before a write to a request that came after it', async () => {
+it('never serves a result that was read before a write to a request that arrived after the write', async () => {
   const { ask } = cacheOf();
-  // The read of version 1 is slow: version 2 was read and kept meanwhile.
+  // Version 2 is read and cached while the read of version 1 is still in progress.
   let finish = (): void => undefined;
   const slow = reader('old');
   const waiting = new Promise<void>((resolve) => (finish = resolve));
@@ -50,7 +50,7 @@ it('never serves what was read before a write to a request that came after it', 
   expect(await ask('k', at('v2'), reader('new'))).toBe('new');
 });
 
-it('keeps nothing for a request without a version', async () => {
+it('caches nothing for a request without a version', async () => {
   const { ask } = cacheOf();
   const one = reader('one');
   await ask('k', undefined, one);
@@ -59,7 +59,7 @@ it('keeps nothing for a request without a version', async () => {
   expect(one.reads.count).toBe(3);
 });
 
-it('forgets what was being read when it was cleared, and versions read before', async () => {
+it('when it is cleared, drops reads in progress and does not accept versions that were read earlier', async () => {
   const { cache, ask } = cacheOf();
   const one = reader('of the old server');
   const before = at('v1');
@@ -71,14 +71,14 @@ it('forgets what was being read when it was cleared, and versions read before', 
   expect(one.reads.count).toBe(3);
 });
 
-it('keeps nothing of a read that failed', async () => {
+it('does not cache a failed read', async () => {
   const { ask } = cacheOf();
   const failing = { ...reader('no'), read: () => Promise.reject(new Error('no')) };
   await expect(ask('k', at('v1'), failing)).rejects.toThrow('no');
   expect(await ask('k', at('v1'), reader('yes'))).toBe('yes');
 });
 
-it('stays within its bound, the least recently used going first, and takes no giant', async () => {
+it('stays within its limit, evicts the least recently used answer first, and does not cache a very large one', async () => {
   const { cache, ask } = cacheOf(16_000);
   const one = reader('v', 1_500);
   for (let n = 0; n < 8; n += 1) await ask(`k${n}`, at('v'), one);
@@ -90,10 +90,10 @@ it('stays within its bound, the least recently used going first, and takes no gi
   expect(cache.hits).toBe(2);
   await ask('k1', at('v'), one);
   expect(cache.hits).toBe(2);
-  const giant = reader('giant', 10_000);
-  await ask('giant', at('v'), giant);
-  await ask('giant', at('v'), giant);
-  expect(giant.reads.count).toBe(2);
+  const large = reader('large', 10_000);
+  await ask('large', at('v'), large);
+  await ask('large', at('v'), large);
+  expect(large.reads.count).toBe(2);
 });
 
 describe('a route that is answered from memory', () => {
@@ -117,7 +117,7 @@ describe('a route that is answered from memory', () => {
       } as never);
   };
 
-  it('runs once for each account and question', async () => {
+  it('runs once for each account and request', async () => {
     let runs = 0;
     const ask = wrapped(async () => ({ status: 200, data: { runs: (runs += 1) } }));
     const shown = [await ask(1), await ask(1), await ask(2), await ask(1, 2), await ask(1)];
@@ -126,7 +126,7 @@ describe('a route that is answered from memory', () => {
     );
   });
 
-  it('is not kept when there is nothing, or when the answer has headers', async () => {
+  it('is not cached if the handler fails or if the answer has headers', async () => {
     let runs = 0;
     const withHeaders = wrapped(async () => ({ status: 200, data: (runs += 1), headers: { 'X-One': '1' } }));
     await withHeaders(1);

@@ -17,8 +17,10 @@ const request = (stream: string, bytes = 100): AppendRequest => ({
   bytes,
 });
 
-/** A connection that answers when told to, and remembers what it was given. */
-const fakeLane = (answer: (batch: readonly AppendRequest[]) => Promise<void> = async () => undefined) => {
+/** Records the batches that it receives. */
+const fakeConnection = (
+  answer: (batch: readonly AppendRequest[]) => Promise<void> = async () => undefined,
+) => {
   const batches: string[][] = [];
   let position = 0;
   let connected = true;
@@ -51,28 +53,28 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-describe('append pump', () => {
-  it('takes everything that waits into one batch, but of each stream one at a time and in order', async () => {
-    const { connection, batches } = fakeLane();
+describe('the append pump', () => {
+  it('sends all waiting appends in one batch, but at most one per stream, in order', async () => {
+    const { connection, batches } = fakeConnection();
     const pump = createAppendPump([connection], () => undefined);
     await Promise.all(['a', 'b', 'a', 'c', 'a', 'b'].map((stream) => pump.append(request(stream))));
     expect(batches).toEqual([['a', 'b', 'c'], ['a', 'b'], ['a']]);
   });
 
-  it('never has two appends of one stream under way, whatever the connections', async () => {
-    // Nothing waits too long, however busy the machine is.
+  it('never has two appends to one stream in flight, even over several connections', async () => {
+    // With fake timers no append times out on a busy machine.
     jest.useFakeTimers();
-    const underWay = new Set<string>();
+    const inFlight = new Set<string>();
     const answer = async (batch: readonly AppendRequest[]): Promise<void> => {
       for (const { stream } of batch) {
-        expect(underWay.has(stream)).toBe(false);
-        underWay.add(stream);
+        expect(inFlight.has(stream)).toBe(false);
+        inFlight.add(stream);
       }
       await later(Math.random() * 3);
-      for (const { stream } of batch) underWay.delete(stream);
+      for (const { stream } of batch) inFlight.delete(stream);
     };
     const pump = createAppendPump(
-      [fakeLane(answer).connection, fakeLane(answer).connection],
+      [fakeConnection(answer).connection, fakeConnection(answer).connection],
       () => undefined,
     );
     const appended = Promise.all(Array.from({ length: 600 }, (_, n) => pump.append(request(`s${n % 37}`))));
@@ -81,7 +83,7 @@ describe('append pump', () => {
   });
 
   it('bounds a batch by count and by bytes; a large append goes alone', async () => {
-    const { connection, batches } = fakeLane();
+    const { connection, batches } = fakeConnection();
     const pump = createAppendPump([connection], () => undefined);
     const large = 3 * 1024 * 1024;
     const requests = [
@@ -92,12 +94,12 @@ describe('append pump', () => {
     expect(batches.map((batch) => batch.length)).toEqual([512, 90, 2]);
   });
 
-  it('refuses when 10,000 wait, and takes more as soon as they do not', async () => {
+  it('refuses an append while 10,000 wait, and accepts more when they have been answered', async () => {
     let release = (): void => undefined;
     const held = new Promise<void>((resolve) => {
       release = resolve;
     });
-    const pump = createAppendPump([fakeLane(() => held).connection], () => undefined);
+    const pump = createAppendPump([fakeConnection(() => held).connection], () => undefined);
     const waiting = Array.from({ length: 10_000 }, (_, n) => pump.append(request(`s${n}`)));
     await expect(pump.append(request('one-too-many'))).rejects.toBeInstanceOf(EventStoreUnavailableError);
     release();
@@ -105,9 +107,12 @@ describe('append pump', () => {
     expect(await pump.append(request('again'))).toMatchObject({ repeated: false });
   });
 
-  it('tells apart what was sent and what was not when patience ends', async () => {
+  it('on a timeout, distinguishes an append that was sent from one that was not', async () => {
     jest.useFakeTimers();
-    const pump = createAppendPump([fakeLane(() => new Promise(() => undefined)).connection], () => undefined);
+    const pump = createAppendPump(
+      [fakeConnection(() => new Promise(() => undefined)).connection],
+      () => undefined,
+    );
     const outcomes: Record<string, unknown> = {};
     const append = (stream: string): void =>
       void pump.append(request(stream)).catch((error: unknown) => (outcomes[stream] = error));
@@ -120,8 +125,8 @@ describe('append pump', () => {
     expect(outcomes).toMatchObject({ sent: expect.any(AppendOutcomeUnknownError) });
   });
 
-  it('tries the members of a refused batch alone', async () => {
-    const { connection, batches } = fakeLane(async (batch) => {
+  it('retries each append of a refused batch on its own', async () => {
+    const { connection, batches } = fakeConnection(async (batch) => {
       if (batch.some(({ stream }) => stream === 'bad')) throw new BatchRefusedError('refused');
     });
     const announced: string[] = [];
@@ -135,8 +140,8 @@ describe('append pump', () => {
     expect(announced).toEqual([printPosition(2)]);
   });
 
-  it('refuses everyone at once when there is no connection', async () => {
-    const { connection, disconnect } = fakeLane();
+  it('refuses all appends immediately if it has no connection', async () => {
+    const { connection, disconnect } = fakeConnection();
     disconnect();
     const pump = createAppendPump([connection], () => undefined);
     const outcomes = await Promise.allSettled(['a', 'a', 'b'].map((stream) => pump.append(request(stream))));

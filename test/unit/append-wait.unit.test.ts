@@ -8,12 +8,10 @@ import { createLogEndReader } from '../../shared/event-store/eventstoredb/log-en
 import type { LogReader } from '../../shared/event-store/eventstoredb/log-reader.ts';
 import { sampleEvents } from '../contract/sample-events.ts';
 
-/** How long an append waits before it goes out, with a client that answers when the test says so. */
-
-/** The time in which a request is answered, whatever happens behind it (`shared/http/deadline.ts`). */
+/** Every request is answered within this time (`shared/http/deadline.ts`). */
 const REQUEST_MS_MAX = 2_800;
-/** At once, over one connection. */
-const SLOTS = 48;
+/** Calls in flight over one connection. */
+const CALLS_MAX = 48;
 
 beforeEach(() => {
   jest.useFakeTimers();
@@ -23,7 +21,7 @@ afterEach(() => {
 });
 
 const setUp = () => {
-  /** Appends that the client holds, by stream. */
+  /** Rejects the append in progress, by stream. */
   const held = new Map<string, (error: Error) => void>();
   const sent: string[] = [];
   const client = {
@@ -53,18 +51,18 @@ const setUp = () => {
   return { append, refuse, sent };
 };
 
-describe('an append that waits for its stream and then for a slot', () => {
-  it('gives up before its request does, and is never sent', async () => {
+describe('an append that waits for its stream and then for a free call', () => {
+  it('times out before its request does, and is never sent', async () => {
     const { append, refuse, sent } = setUp();
     void append('busy');
     let answer: unknown;
     void append('busy').then((outcome) => (answer = outcome));
     await jest.advanceTimersByTimeAsync(1_500);
-    for (let n = 0; n < SLOTS; n += 1) void append(`other-${n}`);
+    for (let n = 0; n < CALLS_MAX; n += 1) void append(`other-${n}`);
     await jest.advanceTimersByTimeAsync(0);
     refuse('busy');
     await jest.advanceTimersByTimeAsync(0);
-    expect([sent.length, answer]).toEqual([SLOTS + 1, undefined]);
+    expect([sent.length, answer]).toEqual([CALLS_MAX + 1, undefined]);
 
     await jest.advanceTimersByTimeAsync(REQUEST_MS_MAX - 1_500 - 1);
     expect(answer).toBeInstanceOf(EventStoreUnavailableError);
@@ -72,11 +70,11 @@ describe('an append that waits for its stream and then for a slot', () => {
     expect(sent.filter((stream) => stream === 'busy')).toHaveLength(1);
   });
 
-  it('goes out when a slot is free in time', async () => {
+  it('is sent if a call becomes free in time', async () => {
     const { append, refuse, sent } = setUp();
     void append('busy');
     void append('busy');
-    for (let n = 0; n < SLOTS; n += 1) void append(`other-${n}`);
+    for (let n = 0; n < CALLS_MAX; n += 1) void append(`other-${n}`);
     await jest.advanceTimersByTimeAsync(1_000);
     refuse('busy');
     await jest.advanceTimersByTimeAsync(500);

@@ -9,8 +9,6 @@ import {
 import { TryAgainError } from '../../command/workers/syndication/try-again.ts';
 import type { SubmittedCall } from '../../domain/syndication/resource.ts';
 
-/** What an agent takes in and finishes later. */
-
 const HOUR = 3_600_000;
 const SUBMITTED_AT = '2026-01-01T00:00:00.000Z';
 const account = { account_id: 'acct' };
@@ -18,7 +16,7 @@ const request = { account, event_sources: [{ event_source_id: 'web' }] };
 const taken: TakenIn = { taskId: 'task-1', taskOf: 'ADCP' };
 const done: AgentAnswer = { outcome: 'completed', data: { event_sources: [] } };
 const notYet: AgentAnswer = { outcome: 'submitted', ...taken };
-const away: AgentAnswer = { outcome: 'retry', message: 'Unavailable.', afterMs: 0 };
+const unavailable: AgentAnswer = { outcome: 'retry', message: 'Unavailable.', afterMs: 0 };
 const submitted: SubmittedCall = {
   ...taken,
   generation: 2,
@@ -26,7 +24,7 @@ const submitted: SubmittedCall = {
   submittedAt: SUBMITTED_AT,
 };
 
-interface Asked {
+interface Outcome {
   readonly calls: readonly { readonly key: string; readonly takenIn: TakenIn | undefined }[];
   readonly recorded: readonly TakenIn[];
   readonly answer: FinalAnswer | undefined;
@@ -34,7 +32,7 @@ interface Asked {
   readonly laterMs: number | undefined;
 }
 
-/** @param isEarlier only waits for what an earlier generation has under way */
+/** @param isEarlier only waits for a call of an earlier generation */
 const ask = async (
   answers: readonly AgentAnswer[],
   {
@@ -43,7 +41,7 @@ const ask = async (
     isEarlier = false,
     signal = new AbortController().signal,
   }: { of?: SubmittedCall; afterMs?: number; isEarlier?: boolean; signal?: AbortSignal } = {},
-): Promise<Asked> => {
+): Promise<Outcome> => {
   const calls: { key: string; takenIn: TakenIn | undefined }[] = [];
   const recorded: TakenIn[] = [];
   const options = {
@@ -79,29 +77,29 @@ const ask = async (
   return { calls, recorded, answer, laterMs };
 };
 
-describe('an answer at once', () => {
-  it("is not the agent's answer when the run was aborted, unless the agent has finished", async () => {
+describe('an immediate answer', () => {
+  it('is ignored if the run was aborted, unless the agent has finished', async () => {
     const signal = AbortSignal.abort();
-    await expect(ask([away], { signal })).rejects.toThrow(TryAgainError);
-    await expect(ask([away], { signal, of: submitted })).rejects.toThrow(TryAgainError);
+    await expect(ask([unavailable], { signal })).rejects.toThrow(TryAgainError);
+    await expect(ask([unavailable], { signal, of: submitted })).rejects.toThrow(TryAgainError);
     expect(await ask([done], { signal })).toMatchObject({ answer: done });
   });
-  it('is the answer, and nothing is recorded', async () => {
-    for (const answer of [done, away, { outcome: 'refused', message: 'No.' } as const]) {
+  it('is returned, and nothing is recorded', async () => {
+    for (const answer of [done, unavailable, { outcome: 'refused', message: 'No.' } as const]) {
       expect(await ask([answer])).toMatchObject({ answer, recorded: [], laterMs: undefined });
     }
   });
 });
 
-describe('a call that is taken in', () => {
-  it('is recorded, and the job comes back later', async () => {
+describe('a call that the agent accepts and finishes later', () => {
+  it('is recorded, and the job is postponed', async () => {
     const asked = await ask([notYet, notYet]);
     expect(asked).toMatchObject({ recorded: [taken], answer: undefined, laterMs: 2_000 });
   });
-  it('is not recorded when it is done already', async () => {
+  it('is not recorded if it is already completed', async () => {
     expect(await ask([notYet, done])).toMatchObject({ recorded: [], answer: done, laterMs: undefined });
   });
-  it('is asked after by its id from then on, never called again', async () => {
+  it('is then polled by its task id and never called again', async () => {
     const asked = await ask([done], { of: submitted });
     expect(asked.calls).toEqual([{ key: 'key-2', takenIn: expect.objectContaining(taken) }]);
     expect(asked).toMatchObject({ answer: done, recorded: [] });
@@ -110,21 +108,21 @@ describe('a call that is taken in', () => {
     ['a moment', 100, 2_000],
     ['20 seconds', 19_999, 10_000],
     ['10 hours', 10 * HOUR, 60_000],
-  ])('after %s is asked after again in half of that time, within bounds', async (_what, afterMs, laterMs) => {
+  ])('after %s is polled again after half of that time, within limits', async (_what, afterMs, laterMs) => {
     expect(await ask([notYet], { of: submitted, afterMs })).toMatchObject({ laterMs });
   });
-  it('is polled further while the agent is unavailable, also on the last attempt of its job', async () => {
-    expect(await ask([away], { of: submitted, afterMs: HOUR })).toMatchObject({ laterMs: 60_000 });
+  it('is polled while the agent is unavailable, also on the last attempt of its job', async () => {
+    expect(await ask([unavailable], { of: submitted, afterMs: HOUR })).toMatchObject({ laterMs: 60_000 });
     const busy: AgentAnswer = { outcome: 'retry', message: 'Busy.', afterMs: 600_000 };
     expect(await ask([busy], { of: submitted, afterMs: HOUR })).toMatchObject({ laterMs: 600_000 });
   });
-  it('is given up after a day, unless it is done by then', async () => {
+  it('is refused after a day, unless it is completed by then', async () => {
     const afterMs = 24 * HOUR;
     expect((await ask([notYet], { of: submitted, afterMs })).answer).toEqual({
       outcome: 'refused',
       message: 'The agent has not finished this within 24 hours.',
     });
-    expect((await ask([away], { of: submitted, afterMs })).answer).toEqual({
+    expect((await ask([unavailable], { of: submitted, afterMs })).answer).toEqual({
       outcome: 'refused',
       message: 'The agent has not finished this within 24 hours. Asked once more: Unavailable.',
     });
@@ -132,10 +130,10 @@ describe('a call that is taken in', () => {
   });
 });
 
-describe('what else is under way at the agent', () => {
+describe('another call in progress at the agent', () => {
   const earlier = { ...submitted, generation: 1, idempotencyKey: 'key-1' };
 
-  it('ends before a later generation asks for anything', async () => {
+  it('ends before a later generation makes a request', async () => {
     expect(await ask([notYet], { of: earlier, isEarlier: true })).toMatchObject({
       calls: [{ key: 'key-1' }],
       laterMs: 2_000,
@@ -147,7 +145,7 @@ describe('what else is under way at the agent', () => {
       laterMs: undefined,
     });
   });
-  it('of this generation is no concern of an earlier one', async () => {
+  it('is not awaited if it belongs to the same generation', async () => {
     expect(await ask([], { of: submitted, isEarlier: true })).toMatchObject({ calls: [] });
   });
   it('ends before another call of the same generation', async () => {

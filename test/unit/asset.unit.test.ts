@@ -56,7 +56,7 @@ describe('an upload', () => {
       .when(complete())
       .then({ ...uploaded, occurredAt: now });
   });
-  it('is unique: the same bytes again change nothing, other bytes are refused', () => {
+  it('repeated with the same bytes changes nothing; other bytes are refused', () => {
     given(reserved, uploaded)
       .when(complete({ storageKey: 'ab-2.png' }))
       .thenNothing();
@@ -82,7 +82,7 @@ describe('an asset', () => {
         .thenRefused({ reason: 'not-found' });
     }
   });
-  it('takes its properties from the bytes, or from the buyer if they do not contain them', () => {
+  it('takes its properties from the bytes, or from the buyer if the bytes do not contain them', () => {
     const state = given(reserved)
       .when(complete({ durationMs: undefined }))
       .state();
@@ -99,7 +99,7 @@ describe('an asset', () => {
       height: 250,
     });
   });
-  it('has ids that convert back to its UUID only', () => {
+  it('has an id that converts back to its UUID', () => {
     expect(assetIdOf(shownAssetId(assetId))).toBe(assetId);
     expect(assetIdOfUpload(shownUploadId(assetId))).toBe(assetId);
     for (const text of ['', assetId, shownUploadId(assetId), `${shownAssetId(assetId)}0`, 'ast_'])

@@ -8,7 +8,7 @@ import type { RefusedRequest } from '../../shared/http/route-handler.ts';
 import type { Route } from '../../shared/http/route.ts';
 import { createLog } from '../../app/log.ts';
 
-const somebody: Holder = { customerId: 7, actor: 'api-key:k' };
+const holder: Holder = { customerId: 7, actor: 'api-key:k' };
 const route: Route = {
   method: 'put',
   path: '/things/{id}',
@@ -22,7 +22,7 @@ const route: Route = {
 
 const refusedBy = (more: Partial<RefusedRequest> = {}): RefusedRequest => ({
   route,
-  holder: somebody,
+  holder,
   params: { id: '1' },
   requestId: 'r',
   refusal: notFound('thing'),
@@ -30,14 +30,14 @@ const refusedBy = (more: Partial<RefusedRequest> = {}): RefusedRequest => ({
 });
 const withCode = (code: ErrorCode) => ({ refusal: new ApiError({ code, message: 'x' }) });
 
-const setting = () => {
+const openLog = () => {
   const statements: { rows: number; text: string }[] = [];
   let nowMs = 0;
   const registry = new Registry();
   const log = createAttemptLog({
     pool: {
       query: async ({ values }: { values: readonly Buffer[] }) => {
-        // The number of elements stands in the header of an array in Postgres' binary format.
+        // The header of an array in Postgres' binary format contains the number of elements.
         statements.push({ rows: values[0]?.readInt32BE(12) ?? 0, text: String(values[5]) });
         return { rows: [] };
       },
@@ -52,40 +52,40 @@ const setting = () => {
   return { log, statements, dropped, at: (ms: number) => (nowMs = ms) };
 };
 
-it('keeps what was refused to somebody, in one statement; not reads that found nothing, nor what is to be repeated', async () => {
-  const { log, statements } = setting();
+it('records refusals of an authenticated client in one statement, except reads that found nothing and temporary refusals', async () => {
+  const { log, statements } = openLog();
   const read: Route = { ...route, method: 'get' };
-  const kept = [
+  const recorded = [
     {},
     withCode('VALIDATION_ERROR'),
     withCode('CONFLICT'),
     { route: read, ...withCode('FORBIDDEN') },
   ];
-  const left = [
+  const ignored = [
     { holder: anonymous },
     { route: read },
     withCode('RATE_LIMITED'),
     withCode('SERVICE_UNAVAILABLE'),
     withCode('IDEMPOTENCY_IN_FLIGHT'),
   ];
-  for (const one of [...kept, ...left]) log.refused(refusedBy(one));
+  for (const one of [...recorded, ...ignored]) log.refused(refusedBy(one));
   await log.flush();
   await log.flush();
-  expect(statements.map(({ rows }) => rows)).toEqual([kept.length]);
+  expect(statements.map(({ rows }) => rows)).toEqual([recorded.length]);
 });
 
-it('keeps 60 of a credential in a minute, and counts what it drops', async () => {
-  const { log, statements, dropped, at } = setting();
+it('records 60 refusals per credential and minute, and counts the dropped ones', async () => {
+  const { log, statements, dropped, at } = openLog();
   for (let n = 0; n < 65; n += 1) log.refused(refusedBy());
-  log.refused(refusedBy({ holder: { ...somebody, customerId: 8 } }));
+  log.refused(refusedBy({ holder: { ...holder, customerId: 8 } }));
   at(60_000);
   log.refused(refusedBy());
   await log.flush();
   expect([statements.map(({ rows }) => rows), await dropped()]).toEqual([[62], 5]);
 });
 
-it('of a path it keeps what can be an id, and no credential that went astray', async () => {
-  const { log, statements } = setting();
+it('records a path parameter if it can be an id, never if it looks like a credential', async () => {
+  const { log, statements } = openLog();
   for (const id of ['cmp_1', 'bx_abcdefghijklmnop_secret', 'a\0b', 'x'.repeat(200)]) {
     log.refused(refusedBy({ params: { id } }));
   }

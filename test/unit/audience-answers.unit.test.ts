@@ -12,8 +12,6 @@ import { syndicationAggregate, syndicationStream } from '../../domain/syndicatio
 import { executeCommand } from '../../shared/aggregate/execute-command.ts';
 import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
 
-/** An agent that repeats whom it was sent does not bring them into the log. */
-
 const hash = (n: number): string => n.toString(16).padStart(64, 'a');
 const add = [
   { external_id: 'crm:Jane-7', hashed_email: hash(1), uids: [{ type: 'uid2', value: 'Kl/KfE+6==' }] },
@@ -22,8 +20,8 @@ const remove = [{ external_id: 'crm:Jane', hashed_phone: hash(2) }];
 const account = { account_id: 'acct' };
 const request = { account, audiences: [{ audience_id: 'vip', name: 'VIP', add, remove }] };
 
-/** What the log has of a delivery of one part that an agent answered. */
-const kept = async (answer: AgentAnswer, isLastAttempt = true): Promise<string> => {
+/** Delivers one part. @returns the last event of the record as JSON */
+const recordedAfter = async (answer: AgentAnswer, isLastAttempt = true): Promise<string> => {
   const store = createMemoryEventStore();
   const [customerId, recordId] = [1, randomUUID()];
   const context = { commandId: randomUUID(), customerId, actor: 'test', requestId: 'r' };
@@ -61,7 +59,7 @@ const kept = async (answer: AgentAnswer, isLastAttempt = true): Promise<string> 
     },
   };
   const loaded = await loadRecord({ store }, { customerId, recordId });
-  if (loaded === undefined) throw new Error('there is no record');
+  if (loaded === undefined) throw new Error('record not found');
   const question = {
     record: loaded.record,
     kind: {
@@ -80,14 +78,14 @@ const kept = async (answer: AgentAnswer, isLastAttempt = true): Promise<string> 
   return JSON.stringify(last[0]);
 };
 
-const WORDS = `No match: ${hash(1).toUpperCase()}, (crm:Jane-7), Kl/KfE+6== and crm:jane.`;
-const HIDDEN = 'No match: [member], ([member]), [member] and [member].';
+const MESSAGE = `No match: ${hash(1).toUpperCase()}, (crm:Jane-7), Kl/KfE+6== and crm:jane.`;
+const REDACTED = 'No match: [member], ([member]), [member] and [member].';
 
-it('what an agent says of members is kept without them', async () => {
+it("when an agent's answer repeats members, then the log contains the answer without them", async () => {
   const row = (more: object) => ({ data: { audiences: [{ audience_id: 'vip', ...more }] } });
-  const done = await kept({
+  const done = await recordedAfter({
     outcome: 'completed',
-    ...(row({ action: 'updated', unmatched: { 'crm:Jane': [hash(2)] }, note: WORDS }) as { data: never }),
+    ...(row({ action: 'updated', unmatched: { 'crm:Jane': [hash(2)] }, note: MESSAGE }) as { data: never }),
   });
   expect(JSON.parse(done)).toMatchObject({
     type: 'SyndicationCompleted',
@@ -96,19 +94,21 @@ it('what an agent says of members is kept without them', async () => {
         audience_id: 'vip',
         action: 'updated',
         unmatched: { '[member]': ['[member]'] },
-        note: HIDDEN,
+        note: REDACTED,
       },
     },
   });
   for (const answer of [
-    { outcome: 'refused', message: WORDS },
-    { outcome: 'retry', message: WORDS, afterMs: 0 },
-    { outcome: 'completed', ...row({ action: 'failed', errors: [{ message: WORDS }] }) },
+    { outcome: 'refused', message: MESSAGE },
+    { outcome: 'retry', message: MESSAGE, afterMs: 0 },
+    { outcome: 'completed', ...row({ action: 'failed', errors: [{ message: MESSAGE }] }) },
   ]) {
-    const failed: unknown = JSON.parse(await kept(answer as AgentAnswer));
-    expect(failed).toMatchObject({ type: 'SyndicationFailed', data: { errorMessage: HIDDEN } });
+    const failed: unknown = JSON.parse(await recordedAfter(answer as AgentAnswer));
+    expect(failed).toMatchObject({ type: 'SyndicationFailed', data: { errorMessage: REDACTED } });
   }
-  await expect(kept({ outcome: 'retry', message: WORDS, afterMs: 0 }, false)).rejects.toThrow(HIDDEN);
+  await expect(recordedAfter({ outcome: 'retry', message: MESSAGE, afterMs: 0 }, false)).rejects.toThrow(
+    REDACTED,
+  );
 });
 
 const id = fc.string({
@@ -117,20 +117,20 @@ const id = fc.string({
   maxLength: 9,
 });
 
-it('none of any members is left in any text, and nothing else is taken out', () => {
+it('every member id is redacted in any text, and nothing else', () => {
   fc.assert(
     fc.property(fc.array(id, { maxLength: 20 }), fc.array(fc.oneof(id, fc.string())), (ids, texts) => {
       const members = ids.map((external_id) => ({ external_id }));
-      const said = texts.join('');
-      const shown = membersConcealed({ audiences: [{ add: members }] })(said);
+      const text = texts.join('');
+      const shown = membersConcealed({ audiences: [{ add: members }] })(text);
       const small = shown.split('[member]').map((piece) => piece.toLowerCase());
       for (const one of ids) for (const piece of small) expect(piece).not.toContain(one.toLowerCase());
-      if (!ids.some((one) => said.toLowerCase().includes(one.toLowerCase()))) expect(shown).toBe(said);
+      if (!ids.some((one) => text.toLowerCase().includes(one.toLowerCase()))) expect(shown).toBe(text);
     }),
   );
 });
 
-it('a text that is too long is not cut within an id', () => {
+it('a text that is too long is not truncated within an id', () => {
   const text = shownText(`${'words '.repeat(80)}${'x'.repeat(12)} ${hash(1)}`);
   expect(text).toBe(`${'words '.repeat(80)}${'x'.repeat(12)} `);
   expect(shownText('x '.repeat(249))).toHaveLength(498);

@@ -30,13 +30,13 @@ describe('a sync', () => {
       .then(at3(synced({ name: 'crm', batch })));
   });
 
-  it('with members is a change each time', () => {
+  it('with members is recorded each time', () => {
     given(synced({ batch }))
       .when(sync({ batch }))
       .then(at3(synced({ batch })));
   });
 
-  it('without members and without other changes changes nothing', () => {
+  it('without members or other changes records nothing', () => {
     given(synced({ batch })).when(sync()).thenNothing();
     given(synced())
       .when(sync({ name: 'CRM' }))

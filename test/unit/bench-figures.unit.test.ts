@@ -59,37 +59,37 @@ const figuresOf = (startedAt: string, lines: Readonly<Record<string, readonly Li
 });
 
 describe('a line', () => {
-  test('says what it reached of its goal, 1 and more being met', () => {
+  test('gives its ratio to the goal; the goal is met from 1 upwards', () => {
     expect(comparison({ goal: 4 })).toMatchObject({ ratio: 2, ofGoal: 0.5, met: false });
     expect(comparison({ goal: 2 })).toMatchObject({ ofGoal: 1, met: true });
   });
 
-  test('turns a limit around', () => {
+  test('inverts the ratio for a limit', () => {
     expect(comparison({ goal: 4, atMost: true })).toMatchObject({ ofGoal: 2, met: true });
     expect(comparison({ goal: 1, atMost: true })).toMatchObject({ ofGoal: 0.5, met: false });
   });
 
-  test('has a goal in its own unit where nothing is beside it', () => {
+  test('has a goal in its own unit if it has no baseline', () => {
     const alone = lineOf({ name: 'start', unit: 's', ours: [1, 4, 2], goal: 3, atMost: true });
     expect(alone).toMatchObject({ oursMedian: 2, ofGoal: 1.5, met: true });
   });
 });
 
-describe('several of ours beside several baselines', () => {
-  test('are each measured once in a round, and compared with those of the same round', async () => {
+describe('several measurements and several baselines', () => {
+  test('are each measured once in a round, and compared within the same round', async () => {
     const order: string[] = [];
     const counting = (name: string, from: number) => () => {
       order.push(name);
       return Promise.resolve(from + order.filter((one) => one === name).length);
     };
-    const beside = await alternateAmong(
+    const comparisonOf = await alternateAmong(
       2,
       [counting('a', 0), counting('b', 10)],
       [counting('x', 100), counting('y', 200)],
     );
     expect(order.join('')).toBe('xyab'.repeat(3));
-    expect(beside(1, 0)).toMatchObject({ ours: [12, 13], baseline: [102, 103] });
-    expect(beside(0, 1)).toMatchObject({ ours: [2, 3], baseline: [202, 203] });
+    expect(comparisonOf(1, 0)).toMatchObject({ ours: [12, 13], baseline: [102, 103] });
+    expect(comparisonOf(0, 1)).toMatchObject({ ours: [2, 3], baseline: [202, 203] });
   });
 });
 
@@ -97,14 +97,14 @@ describe('figures of several runs', () => {
   const first = figuresOf('2026-01-01T10:00:00.000Z', { read: [comparison({ ours: [1] })], append: [] });
   const second = figuresOf('2026-01-02T10:00:00.000Z', { read: [comparison({ ours: [2] })], growth: [] });
 
-  test("are each scenario's last ones, in the order of the first", () => {
+  test("contain each scenario's latest figures, in the order of the first run", () => {
     const merged = mergeFigures([first, second]);
     expect(merged.scenarios.map(({ scenario }) => scenario)).toEqual(['read', 'append', 'growth']);
     expect(merged.scenarios[0]?.lines[0]?.ours).toEqual([2]);
     expect(Object.keys(merged.runs)).toEqual(['2026-01-01T10:00:00.000Z', '2026-01-02T10:00:00.000Z']);
   });
 
-  test('leave out a run of which nothing is left', () => {
+  test('omit a run that no scenario refers to', () => {
     const again = figuresOf('2026-01-03T10:00:00.000Z', { read: [], append: [] });
     expect(Object.keys(mergeFigures([first, again]).runs)).toEqual(['2026-01-03T10:00:00.000Z']);
   });
@@ -112,20 +112,20 @@ describe('figures of several runs', () => {
 
 describe('figures of a run with profiles', () => {
   const plain = figuresOf('2026-01-01T10:00:00.000Z', { read: [comparison({ ours: [1] })] });
-  const of = (startedAt: string): Figures => {
+  const profiled = (startedAt: string): Figures => {
     const figures = figuresOf(startedAt, { read: [comparison({ ours: [9] })] });
     const profile = { run: startedAt, busy: 0.5, parts: [{ part: 'pg', share: 0.25 }] };
     return { ...figures, scenarios: figures.scenarios.map((taken) => ({ ...taken, profile })) };
   };
-  const [early, late] = [of('2026-01-02T10:00:00.000Z'), of('2026-01-03T10:00:00.000Z')];
+  const [early, late] = [profiled('2026-01-02T10:00:00.000Z'), profiled('2026-01-03T10:00:00.000Z')];
   const linesAndProfile = (all: readonly Figures[]) =>
     mergeFigures(all).scenarios.map(({ lines, profile }) => [lines[0]?.ours, profile?.run]);
 
   test.each([
     ['before', [early, plain]],
-    ['behind', [plain, early]],
+    ['after', [plain, early]],
     ['merged already', [mergeFigures([plain, early]), early]],
-  ])('give the profile, and leave the lines to a run without: %s', (_, all) => {
+  ])('contain the profile, and the lines of a run without a profile: %s', (_, all) => {
     expect(linesAndProfile(all)).toEqual([[[1], '2026-01-02T10:00:00.000Z']]);
     expect(Object.keys(mergeFigures(all).runs).toSorted()).toEqual([
       '2026-01-01T10:00:00.000Z',
@@ -133,7 +133,7 @@ describe('figures of a run with profiles', () => {
     ]);
   });
 
-  test('give both where there is no other, and the last profile', () => {
+  test('contain the lines of a profiled run if there is no other, and the latest profile', () => {
     expect(linesAndProfile([early, late])).toEqual([[[9], '2026-01-03T10:00:00.000Z']]);
     expect(latestProfiles(late)).toMatch(/\| read +\| busy 50 %; pg 25 % +\| 2026-01-03 10:00 \|/);
   });
@@ -172,12 +172,12 @@ describe('figures of a run with plans', () => {
     },
   ]);
 
-  test('leave the lines to a run without, and are not published', () => {
+  test('omit its lines and plans if another run has the lines', () => {
     expect(figures.scenarios.map(({ lines, plans }) => [lines[0]?.ours, plans])).toEqual([[[1], undefined]]);
     expect(Object.keys(figures.runs)).toEqual([plain]);
   });
 
-  test('are printed with what was executed, on which data', () => {
+  test('print the statements and the size of the data', () => {
     const section = databaseText(database);
     expect(section).toContain('Largest tables: `things` 20,000 rows.');
     expect(section).toContain(
@@ -185,7 +185,7 @@ describe('figures of a run with plans', () => {
     );
   });
 
-  test('show a missed goal with its profile, or how to take one', () => {
+  test('list each missed goal with its profile, or the command that makes one', () => {
     expect(missedGoals(figures)).toMatch(
       /\| growth +\| list \| 0\.01 +\| none so far: `npm run bench -- --only growth --profile profiles` \|/,
     );
@@ -195,7 +195,7 @@ describe('figures of a run with plans', () => {
     expect(missedGoals(figuresOf(plain, { growth: [comparison({ goal: 1 })] }))).toBe('None.');
   });
 
-  test('are the median execution, and the one with most pages where those are more than twice as many', () => {
+  test('show the median execution, and the one with most pages if it has more than twice as many', () => {
     const large = executed(9, { plan: node({ 'Shared Hit Blocks': 60, 'Shared Read Blocks': 40 }) });
     const [statement] = statementsOf([executed(1), large, executed(2)]).get('one') ?? [];
     expect(statement).toMatchObject({ medianMs: 2, totalMs: 12 });
@@ -204,7 +204,7 @@ describe('figures of a run with plans', () => {
     expect(statements[0]).not.toHaveProperty('largestPlan');
   });
 
-  test('are told apart by database, those that took longest in all first', () => {
+  test('are grouped by database and sorted by total time', () => {
     const all = [
       executed(5),
       executed(1, { text: 'often' }),
@@ -216,7 +216,7 @@ describe('figures of a run with plans', () => {
     expect(byDatabase.get('one')?.map(({ text }) => text)).toEqual(['often', 'select']);
   });
 
-  test('show what misled the planner, what was thrown away, and nothing that was not executed', () => {
+  test('show wrong estimates and filtered rows, and omit nodes that were not executed', () => {
     const lines = planLines(
       node({
         'Node Type': 'Limit',
@@ -232,7 +232,7 @@ describe('figures of a run with plans', () => {
     );
   });
 
-  test('are cut where they have very many nodes', () => {
+  test('are truncated if they have very many nodes', () => {
     const lines = planLines(node({ Plans: Array.from({ length: 50 }, () => node({})) }));
     expect(lines).toHaveLength(31);
     expect(lines.at(-1)).toBe('and 21 more nodes');
@@ -257,7 +257,7 @@ describe('a profile', () => {
     timeDeltas: [second, 2 * second, second, second, second, 5 * second],
   };
 
-  test('is added up by part, without the time of starting and of waiting', () => {
+  test('adds up time by part, without start-up and idle time', () => {
     const figures = addUp([{ profile, sourceOf: ({ url }) => url }]);
     expect(figures.busy).toBeCloseTo(0.5);
     expect(figures.parts).toEqual([
@@ -267,7 +267,7 @@ describe('a profile', () => {
     ]);
   });
 
-  test('of measurements in a running process excludes no start and does not count the profiler itself', () => {
+  test('of a process that was already running counts no start-up time and no time of the profiler', () => {
     const nodes = [...profile.nodes, frame(6, 'dispatch', '')];
     const measured = { nodes, samples: [3, 6, 4], timeDeltas: [second, 8 * second, 3 * second] };
     const figures = addUp([{ profile: measured, sourceOf: ({ url }) => url, isMeasurement: true }]);
@@ -287,7 +287,7 @@ describe('a profile', () => {
     ['../../app/main.ts', 'main', 'app/main'],
     ['', '(program)', 'native code of Node'],
     ['', 'stringify', 'native stringify'],
-  ])('%s is told as what one would look for', (source, functionName, part) => {
+  ])('%s is named as a reader would search for it', (source, functionName, part) => {
     expect(partOf(source, functionName)).toBe(part);
   });
 });
@@ -305,29 +305,29 @@ describe('the chart', () => {
     new RegExp(`<rect class="${kind}"[^>]*>`).exec(chart)?.[0] ?? 'no bar';
   const goalX = attribute(/<line class="goal"[^>]*>/.exec(chart)?.[0] ?? '', 'x1');
 
-  test('has a bar for each line with a goal, to the right of the goal where it is met, to the left where not', () => {
+  test('has a bar for each line with a goal: to the right of the goal if it is met, else to the left', () => {
     expect(chart.match(/<g>/g)).toHaveLength(2);
     expect(attribute(barOf('met'), 'x')).toBe(goalX);
     expect(attribute(barOf('missed'), 'x') + attribute(barOf('missed'), 'width')).toBeCloseTo(goalX, 0);
   });
 
-  test('is logarithmic: a quarter of the goal is twice as far away as its double', () => {
+  test('is logarithmic: a quarter of the goal is twice as far from it as its double', () => {
     expect(attribute(barOf('missed'), 'width') / attribute(barOf('met'), 'width')).toBeCloseTo(2, 1);
   });
 
-  test('tells met from missed by words and by a pattern, not by colour alone', () => {
+  test('distinguishes met from missed by text and by a pattern, not only by colour', () => {
     expect(chart).toContain('>met: 2.00x, goal &gt;= 1x<');
     expect(chart).toContain('>missed: 2.00x, goal &gt;= 8x<');
     expect(chart).toContain('.missed { fill: url(#hatched)');
   });
 
-  test('reads in light and dark, escapes what it shows, and says what it was taken with', () => {
+  test('has light and dark colours, escapes texts, and names the machine', () => {
     expect(chart).toContain('@media (prefers-color-scheme: dark)');
     expect(chart).toContain('slow &lt;&amp;&gt;');
     expect(chart).toContain('2 cores, Node v20');
   });
 
-  test('can be drawn of nothing', () => {
+  test('can be drawn without lines', () => {
     expect(chartOf('Goals', [], [])).not.toContain('NaN');
   });
 });
@@ -338,7 +338,7 @@ describe('sections', () => {
     kernel: [comparison({ name: 'constant' })],
   });
 
-  test('the section of main lines names goal, ours, baseline, ratio and outcome of the main lines, and what they were taken with', () => {
+  test('the section of main lines shows goal, result, baseline, ratio and outcome, and names the machine', () => {
     const section = mainLinesSection(figures);
     expect(section).toMatch(
       /\| POST \/advertisers, 32 connections \| >= 0.8x \| 200 \/s \| bare: 100 +\| 2.00x \| met \|/,
@@ -351,16 +351,16 @@ describe('sections', () => {
     expect(section).not.toContain('busy');
   });
 
-  test('a run says when the machine was busy before it began', () => {
+  test('a run states if the machine was busy before it began', () => {
     const busy = { ...figures, runs: { '2026-01-01T10:00:00.000Z': run({ loadAtStart: 7 }) } };
     expect(mainLinesSection(busy)).toContain('the machine was busy with other work');
   });
 
-  test('the latest figures are all lines, with the load around each scenario', () => {
+  test('the latest figures contain all lines, with the load before and after each scenario', () => {
     expect(latestFigures(figures)).toMatch(/\| kernel +\| constant .*\| 0.5 to 1.5 \|/);
   });
 
-  test('replace what is between their marks, and only that', () => {
+  test('replace only the text between their markers', () => {
     const [begin, end] = [
       '<!-- x: made from test/bench/results/performance.json by `npm run bench:publish` -->',
       '<!-- end of x -->',
@@ -373,7 +373,7 @@ describe('sections', () => {
   });
 });
 
-describe('what is missed', () => {
+describe('a missed goal', () => {
   const missed = figuresOf('2026-01-01T10:00:00.000Z', {
     read: [comparison({ name: 'GET list of 50', goal: 5 }), comparison({ name: 'GET detail', goal: 1 })],
     key: [comparison({ name: 'POST with a key, 32 connections', goal: 1.5, atMost: true })],
@@ -385,12 +385,12 @@ describe('what is missed', () => {
     ['| `read` GET list<br>`key` | the reason |', []],
     ['| `read` GET list | the reason |', ['key: POST with a key, 32 connections']],
     ['| `key` POST without | the reason |', ['read: GET list of 50', 'key: POST with a key, 32 connections']],
-  ])('is told where no row of the section names its line: %s', (row, expected) => {
+  ])('is reported if no row of the section names its line: %s', (row, expected) => {
     expect(unexplained(missed, document(row))).toEqual(expected);
   });
 });
 
-describe('what is published', () => {
+describe('the published figures', () => {
   const read = (path: string): Promise<string> => readFile(join(packageDirectory, path), 'utf8');
   const committed = async (): Promise<Figures> => JSON.parse(await read(FIGURES_PATH)) as Figures;
 
@@ -408,7 +408,7 @@ describe('what is published', () => {
     expect(await read(path)).toBe(publicationOf(await committed(), documents)[path]);
   });
 
-  test('every missed goal has a row that says what bounds it', async () => {
+  test('every missed goal has a row with its reason', async () => {
     expect(unexplained(await committed(), await read('test/bench/results/notes.md'))).toEqual([]);
   });
 
@@ -424,7 +424,7 @@ describe('what is published', () => {
     }
   });
 
-  test('every main line of a scenario that was taken is found', async () => {
+  test('every main line of a measured scenario is found', async () => {
     const figures = await committed();
     const taken = new Set(figures.scenarios.map(({ scenario }) => scenario));
     const expected = mainLines.filter(([scenario]) => taken.has(scenario));

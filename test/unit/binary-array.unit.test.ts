@@ -13,7 +13,7 @@ describe('array parameters in binary', () => {
     expect(readArray(textArray(texts))).toEqual(texts);
   });
 
-  it('UUIDs, in either case', () => {
+  it('UUIDs: upper and lower case', () => {
     const array = uuidArray([UUID, UUID.toUpperCase()]);
     const element = `00000010${UUID.replaceAll('-', '')}`;
     expect(array.subarray(20).toString('hex')).toBe(element + element);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { breakingChanges } from '../support/breaking-changes.ts';
 
-/** A document with one operation. The texts below replace a part of it. */
+/** The tests replace a part of this text. */
 const document = `{
   "paths": { "/things/{id}": { "put": {
     "parameters": [
@@ -27,7 +27,7 @@ const changesOf = (part: string, replacement: string): readonly string[] => {
   return breakingChanges(JSON.parse(document), JSON.parse(document.replace(part, () => replacement)));
 };
 
-describe('changes that break clients', () => {
+describe('a breaking change', () => {
   it.each([
     ['"put"', '"post"', 'PUT /things/{id} is gone'],
     ['"name": "take"', '"name": "limit"', 'PUT /things/{id} query take is gone'],
@@ -50,12 +50,12 @@ describe('changes that break clients', () => {
     ['["id", "status"]', '["id"]', 'PUT /things/{id} 200 status may be absent now'],
     ['"id": { "type": "string" }', '"id": { "type": ["string", "null"] }', '200 id was "string" and is'],
     ['"id": { "type": "string" }, "status"', '"status"', 'PUT /things/{id} 200 id is gone'],
-  ])('%s becomes %s', (part, replacement, told) => {
-    expect(changesOf(part, replacement).join('\n')).toContain(told);
+  ])('is found: %s becomes %s', (part, replacement, finding) => {
+    expect(changesOf(part, replacement).join('\n')).toContain(finding);
   });
 });
 
-describe('changes that break nobody', () => {
+describe('a compatible change', () => {
   it.each([
     ['"paths": {', '"paths": { "/more": { "get": { "responses": {} } },'],
     ['"parameters": [', '"parameters": [{ "in": "query", "name": "more", "schema": {} },'],
@@ -65,7 +65,7 @@ describe('changes that break nobody', () => {
     ['["NEW"]', '["NEW", "OLD"]'],
     ['["id", "status"]', '["id", "status", "parts"]'],
     ['"id": { "type": "string" }, "status"', '"id": { "type": "string" }, "more": {}, "status"'],
-  ])('%s becomes %s', (part, replacement) => {
+  ])('is not reported: %s becomes %s', (part, replacement) => {
     expect(changesOf(part, replacement)).toEqual([]);
   });
 });

@@ -152,7 +152,7 @@ describe('phases', () => {
     for (const [phase, history] of Object.entries(histories)) {
       const command = move(type as CampaignStep);
       const decided = given(...history).when(command);
-      // Without an end of its flight nothing is over.
+      // Without an end of its flight a campaign cannot be completed.
       const isEarly = type === 'CompleteCampaign' && ['active', 'paused'].includes(phase);
       const to = isEarly ? phase : allowed[phase];
       if (to === phase) decided.thenNothing();

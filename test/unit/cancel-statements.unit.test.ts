@@ -2,31 +2,31 @@ import { expect, it } from '@jest/globals';
 import type { ClientBase } from 'pg';
 import { endWhenInTheWay } from '../../projections/engine/copy/cancel-statements.ts';
 
-/** A server where somebody waited for a table, until the one connection that read it was cancelled. */
-const guardOf = (onTold: (count: number) => void): Pick<ClientBase, 'query'> => {
-  let told = 0;
+/** A server on which another session waits for a table until the first cancellation of the session that reads it. */
+const guardOf = (onCancelled: (count: number) => void): Pick<ClientBase, 'query'> => {
+  let cancelled = 0;
   const query = async (text: string) => {
-    const isOnlyInTheWay = text.includes('pg_locks');
-    if (isOnlyInTheWay && told > 0) return { rowCount: 0 };
-    onTold((told += 1));
+    const isQuestion = text.includes('pg_locks');
+    if (isQuestion && cancelled > 0) return { rowCount: 0 };
+    onCancelled((cancelled += 1));
     return { rowCount: 1 };
   };
   return { query } as never;
 };
 
-it('who was between two statements when a table was wanted is told again, until it is over', async () => {
+it('a session that was between two statements is cancelled repeatedly until it ends', async () => {
   let count = 0;
   let again: (() => void) | undefined;
-  const toldAgain = new Promise<void>((resolve) => (again = resolve));
+  const cancelledAgain = new Promise<void>((resolve) => (again = resolve));
   const { inTheWay, stop } = endWhenInTheWay(
-    guardOf((told) => {
-      count = told;
-      if (told >= 3) again?.();
+    guardOf((cancelled) => {
+      count = cancelled;
+      if (cancelled >= 3) again?.();
     }),
     'advertisers',
   );
   expect(inTheWay.aborted).toBe(false);
-  await toldAgain;
+  await cancelledAgain;
   expect(inTheWay.aborted).toBe(true);
   await stop();
   const ended = count;
@@ -34,7 +34,7 @@ it('who was between two statements when a table was wanted is told again, until 
   expect(count).toBe(ended);
 });
 
-it('nobody is told while nobody waits', async () => {
+it('a session is not cancelled while no other session waits', async () => {
   const asked: string[] = [];
   const query = async (text: string) => {
     asked.push(text);

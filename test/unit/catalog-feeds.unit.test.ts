@@ -8,40 +8,38 @@ import { executeCommand } from '../../shared/aggregate/execute-command.ts';
 import { ADVERTISER, CUSTOMER, openCampaignLog } from '../support/campaign-log.ts';
 import { OutboundError } from '../../shared/outbound/outbound-error.ts';
 
-/** Feeds of catalogs: what is read of them, and what cannot be a feed. */
-
 const signal = new AbortController().signal;
 const feed: Feed = { kind: 'feed', url: 'https://feeds.example.com/' };
 const answered = (body: string, init: ResponseInit = {}) =>
   createFetchFeed(async () => new Response(body, init))(feed, signal);
 
 it.each(['<?xml version="1.0"?><rss><html/></rss>', '[{"id":1}]', 'id\ttitle\n1\thtml'])(
-  'a feed is: %s',
+  'a feed is accepted: %s',
   async (body) => {
     expect(await answered(body)).toMatchObject({ outcome: 'read', bytes: body.length });
   },
 );
 
-describe('what cannot be a feed', () => {
+describe('a feed is refused that', () => {
   it.each([
-    ['an error', 'secret of the server', { status: 404 }, /HTTP status 404/],
-    ['nothing', '', {}, /is empty/],
-    ['a page with a byte order mark', '\ufeff<html lang="en">', {}, /a web page/],
-    ['a log-in', ' <!DOCTYPE html>\n<HTML><body><item/></body>', {}, /a web page/],
+    ['is an error', 'secret of the server', { status: 404 }, /HTTP status 404/],
+    ['is empty', '', {}, /is empty/],
+    ['is a web page with a byte order mark', '\ufeff<html lang="en">', {}, /a web page/],
+    ['is a login page', ' <!DOCTYPE html>\n<HTML><body><item/></body>', {}, /a web page/],
   ])('%s', async (_what, body, init, reason) => {
     const answer = await answered(body, init);
     expect(answer).toEqual({ outcome: 'failed', reason: expect.stringMatching(reason) });
     expect(JSON.stringify(answer)).not.toContain('secret');
   });
 
-  it('an address that leads nowhere, or elsewhere', async () => {
+  it('redirects to a forbidden address', async () => {
     const fetch = createFetchFeed(() => Promise.reject(new OutboundError('bad-answer')));
     expect(await fetch(feed, signal)).toMatchObject({ outcome: 'failed', reason: /led elsewhere/ });
   });
 });
 
-describe('two readings at once', () => {
-  it('leave the catalog to a third one when they do not agree', async () => {
+describe('two concurrent reads of a feed', () => {
+  it('with different contents: the later result is discarded, and a third read decides', async () => {
     const log = await openCampaignLog();
     const catalogId = randomUUID();
     const stream = catalogStream(CUSTOMER, catalogId);

@@ -31,7 +31,7 @@ import { createMemoryEventStore } from '../../shared/event-store/memory-event-st
 import { derivedId } from '../../shared/aggregate/ids.ts';
 import type { SyndicationRecord } from '../../domain/syndication/resource.ts';
 
-/** What a request has led to: by ids and by the order of the log, never by clocks. */
+/** The effects of a request follow from ids and the order of the log, never from clocks. */
 
 const record = {
   recordId: '00000000-0000-4000-8000-000000000001',
@@ -99,7 +99,7 @@ describe('the jobs of a syndication record', () => {
         calls: [{ status: 'COMPLETED', endedAt: at(5), responseData: { action: 'created' } }],
       },
     ]);
-    // It failed before the agent was called.
+    // The job failed before it called the agent.
     expect(jobsOf(toggled(true, 1), failed(1))).toMatchObject([
       { status: 'FAILED', errorMessage: 'no', calls: [] },
     ]);
@@ -145,7 +145,7 @@ describe('the jobs of a syndication record', () => {
       { generation: 2, status: 'SUPERSEDED' },
       { generation: 3, status: 'FAILED', errorMessage: 'away', calls: [] },
     ]);
-    // What they began with is further back.
+    // The start of these jobs is on an earlier page.
     expect(jobsOf(started(4), completed(4))).toMatchObject([{ generation: 4, steps: ['e0', 'e1'] }]);
     expect(jobsOf(completed(4))[0]?.begun).toBeUndefined();
   });
@@ -233,13 +233,13 @@ describe('a generation that updates an agent', () => {
     await append(own, 'switched on', switchedOn(0));
     await append(resource, 'brought already', changed);
     const waiting = await load();
-    // It comes when the agent's request is made, and is before the start in the log.
+    // This event is appended between the read of the resource and the start.
     await append(resource, 'first', changed);
     await begin(stores, waiting, {}, 1);
     await append(resource, 'second', changed);
     const current = await load();
     await complete(stores, current, {});
-    // Seen up to here; what comes now is the next start's to name.
+    // The start names events up to here; the next start names later ones.
     await append(resource, 'third', changed);
     await refreshed(stores, (await load()).record, 3);
     expect(await last(1)).toMatchObject([
@@ -333,7 +333,6 @@ describe('a resource that is deleted and belongs to an archived advertiser', () 
   });
 });
 
-/** What is at a place of the log, or behind it. */
 const isFrom =
   (place: string) =>
   ({ position }: RecordedEvent): boolean =>
@@ -369,12 +368,12 @@ describe('the requests that a worker acts because of', () => {
       correlationId: 'b',
       alsoCausedBy: [cause('c', 5), cause('a', 4)],
     });
-    // By default to the last of them, and every event is one.
+    // By default, reads to the end and counts every event.
     expect(await causesSince(store, { streams, isNew: isFrom(since) })).toEqual({
       correlationId: 'c',
       alsoCausedBy: [cause('a', 4), cause('not one', 3), cause('b', 2)],
     });
-    // One that is not found leaves the others.
+    // An unknown command does not hide the others.
     expect(await causesSince(store, { streams, isNew: isFrom(named), named: since, isOccasion })).toEqual({
       correlationId: 'c',
       alsoCausedBy: [cause('a', 4), cause('b', 2)],
@@ -480,7 +479,7 @@ const rowOf = (n: number, more: Partial<CausedRow>): CausedRow =>
   ({
     kind: 'event',
     id: `e${n}`,
-    // Clocks go backwards here: nothing may come of that.
+    // The clocks go backwards, which must have no effect.
     at: at(59 - n),
     position: `p${n}`,
     stream: 's',
@@ -544,7 +543,7 @@ describe('the tree of causes', () => {
       rowOf(6, byWorker('syndication')),
     ];
     const entries = rows.map(({ id, actor }) => ({ id, actor, actorOrigin: 'WORKER' }) as AuditLog);
-    const inWords = (node: CauseNode): unknown =>
+    const asText = (node: CauseNode): unknown =>
       node.kind === 'agentCall'
         ? [node.id, node.causedBy]
         : [
@@ -552,7 +551,7 @@ describe('the tree of causes', () => {
             node.id,
             node.causedBy,
             node.events.map(({ id }) => id),
-            ...node.followedBy.map(inWords),
+            ...node.followedBy.map(asText),
           ];
     const tree = (from: number) =>
       causeTree({
@@ -565,7 +564,7 @@ describe('the tree of causes', () => {
         ]),
         isJob: ({ actor }) => actor === 'worker:catalog-feeds',
         hasFailed: () => false,
-      }).map(inWords);
+      }).map(asText);
     const ofJob = [['job-call1', 'job']];
     const change = ['command', 'c6', 'c5', ['e6']];
     const feed = ['job', 'c5', 'c1', ['e5'], change];
@@ -573,7 +572,7 @@ describe('the tree of causes', () => {
       ['command', 'c1', null, ['e1', 'e2'], ['job', 'job', 'c1', ['e3', 'e4'], ...ofJob], feed],
     ]);
     expect(tree(3)).toEqual([['job', 'job', 'c1', ['e4'], ...ofJob], feed]);
-    // Another request's, that this one came into behind its beginning: it follows from what led this one to it.
+    // Another request began this work and this one joined it later: the node follows from the event that joined it.
     const shared = [
       rowOf(1, { causationId: 'change' }),
       rowOf(3, { ...byWorker('syndication'), ledBy: 'change' }),
@@ -589,7 +588,7 @@ describe('the tree of causes', () => {
         causes: new Map(),
         isJob: () => false,
         hasFailed: () => false,
-      }).map(inWords);
+      }).map(asText);
     expect(sharedTree(0, ['change'])).toEqual([
       ['command', 'change', null, ['e1'], ['job', 'job', 'change', ['e3', 'e4'], ...ofJob]],
     ]);

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
 import { createClientAddress, parseTrustedProxies } from '../../shared/http/client-address.ts';
 
-/** As `TRUSTED_PROXIES` has it. */
+/** @param trusted the setting `TRUSTED_PROXIES` */
 const addressOf = (
   trusted: string,
   remoteAddress: string | undefined,
@@ -30,10 +30,10 @@ describe('the subject of an address', () => {
     ['::1', '0:0:0:0::/64'],
     ['fe80::1%eth0', 'fe80:0:0:0::/64'],
     ['fe80::2%lo', 'fe80:0:0:0::/64'],
-    // NAT64 is not special: all of it is one network.
+    // NAT64 is not special: it is one network.
     ['64:ff9b::102:304', '64:ff9b:0:0::/64'],
     ['64:ff9b::a00:1', '64:ff9b:0:0::/64'],
-    // Not written by Node, but never a subject of its own.
+    // Node never writes these; they share one subject.
     ['01.2.3.4', 'unknown'],
     [undefined, 'unknown'],
   ])('%s is %s', (remoteAddress, subject) => {
@@ -44,19 +44,19 @@ describe('the subject of an address', () => {
 describe('X-Forwarded-For', () => {
   const proxy = '10.0.0.1';
   it.each([
-    ['nobody is trusted', '0', proxy, '6.6.6.6', proxy],
+    ['no trusted proxy', '0', proxy, '6.6.6.6', proxy],
     ['one hop', '1', proxy, '1.2.3.4', '1.2.3.4'],
-    ['one hop, and what the client put in front', '1', proxy, '6.6.6.6, 7.7.7.7, 1.2.3.4', '1.2.3.4'],
+    ['one hop, with entries that the client added', '1', proxy, '6.6.6.6, 7.7.7.7, 1.2.3.4', '1.2.3.4'],
     ['two hops', '2', proxy, '6.6.6.6, 1.2.3.4, 10.0.0.2', '1.2.3.4'],
     ['two hops, but only one reported', '2', proxy, '1.2.3.4', '1.2.3.4'],
     ['two hops, nothing reported', '2', proxy, '', proxy],
     ['nine hops', '9', proxy, '1.2.3.4', '1.2.3.4'],
     ['a trusted network', '10.0.0.0/8', proxy, '6.6.6.6, 1.2.3.4', '1.2.3.4'],
     ['trusted proxies in a row', '10.0.0.0/8', proxy, '6.6.6.6, 1.2.3.4, 10.0.0.3, 10.0.0.2', '1.2.3.4'],
-    ['nothing but trusted proxies', '10.0.0.0/8', proxy, '10.0.0.3, 10.0.0.2', '10.0.0.3'],
+    ['only trusted proxies', '10.0.0.0/8', proxy, '10.0.0.3, 10.0.0.2', '10.0.0.3'],
     ['a connection from elsewhere', '10.0.0.0/8', '8.8.8.8', '1.2.3.4', '8.8.8.8'],
     ['a single trusted address', '10.0.0.1', proxy, '1.2.3.4', '1.2.3.4'],
-    ['another one', '10.0.0.2', proxy, '1.2.3.4', proxy],
+    ['another trusted address', '10.0.0.2', proxy, '1.2.3.4', proxy],
     ['a trusted network of IPv6', '2001:db8:9::/48', '2001:db8:9::1', '1.2.3.4', '1.2.3.4'],
     ['a trusted address written in IPv6', '10.0.0.1', '::ffff:10.0.0.1', '1.2.3.4', '1.2.3.4'],
     ['several networks', '192.168.0.0/16, 10.0.0.0/8', proxy, '1.2.3.4, 192.168.7.7', '1.2.3.4'],
@@ -77,12 +77,12 @@ describe('X-Forwarded-For', () => {
     expect(addressOf(trusted, remoteAddress, forwarded(value))).toBe(expected);
   });
 
-  it('twice is one list', () => {
+  it('sent twice is one list', () => {
     const headers = [...forwarded('6.6.6.6'), ...forwarded('1.2.3.4, 10.0.0.2')];
     expect(addressOf('2', '10.0.0.1', headers)).toBe('1.2.3.4');
   });
 
-  it('is the only header that is read', () => {
+  it('is the only header that counts', () => {
     const headers = ['Forwarded', 'X-Real-IP', 'CF-Connecting-IP', 'True-Client-IP', 'X-Client-IP'].map(
       (name) => [name, name === 'Forwarded' ? 'for=6.6.6.6' : '6.6.6.6'] as const,
     );
@@ -103,7 +103,7 @@ describe('trusted proxies', () => {
     '10.0.0.0/',
     'proxy',
     '10.0.0.0/8,,',
-  ])('cannot be %s', (text) => {
+  ])('cannot be set to %s', (text) => {
     expect(() => parseTrustedProxies(text)).toThrow(/hops/);
   });
 });

@@ -19,7 +19,7 @@ const membersOf = (yaml: string, key: string): ReadonlyMap<string, string> => {
   return members;
 };
 
-/** As Compose does it: a variable's default, or what an operator sets. */
+/** Substitutes variables as Compose does: the default, or the operator's value. */
 const substituted = (value: string): string =>
   value
     .replaceAll(/\$\{BASE_URL:\?[^}]*\}/g, 'https://api.example.com')
@@ -41,7 +41,7 @@ describe('docker-compose.yml', () => {
     },
   );
 
-  it('has no password but those that the operator must give', async () => {
+  it('contains no password except those that the operator must set', async () => {
     const text = await read('docker-compose.yml');
     const passwords = [...text.matchAll(/\$\{\w*PASSWORD(:?.)/g)].map(([, operator]) => operator);
     expect(passwords.length).toBeGreaterThan(0);
@@ -52,7 +52,7 @@ describe('docker-compose.yml', () => {
     expect(literal).toEqual([]);
   });
 
-  it('starts every role, from the image whose program has that path', async () => {
+  it('starts every role with a program path that the image contains', async () => {
     const [compose, dockerfile] = [await read('docker-compose.yml'), await read('Dockerfile')];
     expect([...compose.matchAll(/^ {6}ROLES: (\w+)$/gm)].map(([, role]) => role)).toEqual([
       'api',
@@ -71,7 +71,7 @@ describe('docker-compose.yml', () => {
 });
 
 describe('the image', () => {
-  it('is probed for its life, and not for its stores: to restart it would not bring them back', async () => {
+  it('has a liveness probe that does not check its stores, because a restart would not repair them', async () => {
     const [, path] = /^HEALTHCHECK[^]*?(\/[a-z]+)`/m.exec(await read('Dockerfile')) ?? [];
     expect(path).toBe('/live');
   });

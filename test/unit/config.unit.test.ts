@@ -3,16 +3,16 @@ import { ConfigError, limitsOf, readConfig } from '../../app/config.ts';
 import { specifiedLimits } from '../../shared/limits/limits.ts';
 
 describe('the configuration', () => {
-  it('needs nothing', () =>
+  it('has defaults for all settings', () =>
     expect(readConfig({})).toMatchObject({
       NODE_ENV: 'development',
       PORT: 3000,
       DATA_DIR: '.data',
       ROLES: ['api', 'projector', 'worker'],
     }));
-  it('takes the address of the service without a slash at its end', () =>
+  it('removes a slash at the end of the service address', () =>
     expect(readConfig({ BASE_URL: 'https://api.example.com/' }).BASE_URL).toBe('https://api.example.com'));
-  it('takes an empty variable as not set', () => expect(readConfig({ PORT: '' }).PORT).toBe(3000));
+  it('treats an empty variable as not set', () => expect(readConfig({ PORT: '' }).PORT).toBe(3000));
   it.each([
     ['PORT', '70000'],
     ['PORT', '3e3'],
@@ -40,7 +40,7 @@ describe('the configuration', () => {
     ['DRAIN_DELAY_MS', '60001'],
     ['UPLOADS_OPEN_MAX', '0'],
     ['CONNECTIONS_MAX', '0'],
-  ])('names %s when it is %s', (name, value) => {
+  ])('names the setting in the error: %s=%s', (name, value) => {
     expect(() => readConfig({ [name]: value })).toThrow(ConfigError);
     expect(() => readConfig({ [name]: value })).toThrow(new RegExp(`^  ${name}`, 'm'));
   });
@@ -49,11 +49,11 @@ describe('the configuration', () => {
     'esdb://localhost',
     'esdb://admin:changeit@one:2113,two:2113,three:2113?tls=true&nodePreference=leader',
     'esdb+discover://admin:s%40cret@cluster.example.com/?keepAliveInterval=10000&tlsCAFile=ca.crt',
-  ])('takes EVENTSTORE_URL %s', (url) =>
+  ])('accepts EVENTSTORE_URL %s', (url) =>
     expect(readConfig({ EVENTSTORE_URL: url }).EVENTSTORE_URL).toBe(url),
   );
 
-  it('has the limits of the specification, each of which can be another', () => {
+  it('has the limits of the specification as defaults, and each can be changed', () => {
     expect(limitsOf(readConfig({}))).toEqual(specifiedLimits);
     expect(limitsOf(readConfig({ LIMIT_ADDRESS: '5', LIMIT_UNVERIFIED: '7/30' }))).toEqual({
       credential: specifiedLimits.credential,
@@ -61,11 +61,11 @@ describe('the configuration', () => {
       unverified: { requests: 7, windowSeconds: 30 },
     });
   });
-  it('trusts no proxy unless told so', () => {
+  it('trusts no proxy by default', () => {
     expect(readConfig({}).TRUSTED_PROXIES).toEqual({ hops: 0 });
     expect(readConfig({ TRUSTED_PROXIES: '2' }).TRUSTED_PROXIES).toEqual({ hops: 2 });
   });
-  it('never shows a wrong value: it may hold a password', () => {
+  it('never shows a wrong value, because it may contain a password', () => {
     const wrong = [
       { DATABASE_URL: 'mysql://me:hunter2@host/db' },
       { EVENTSTORE_URL: 'esdb://me:hunter2@host:port' },

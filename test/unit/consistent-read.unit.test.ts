@@ -8,7 +8,7 @@ import {
 } from '../../shared/follow-log/consistent-read.ts';
 import { createProjectionProgress } from '../../shared/follow-log/projection-progress.ts';
 
-/** Answers with `rows` in turn, the last one for ever. */
+/** Answers with each of `rows` once, then repeats the last one. */
 const poolOf = (...rows: readonly (object | undefined)[]) => {
   const asked: unknown[] = [];
   const query = (async (config: unknown) => {
@@ -22,19 +22,19 @@ const query = { name: 'q', text: 'select $1', values: [7] };
 const old = { fresh: false, n: 1 };
 const fresh = { fresh: true, n: 2 };
 
-it('asks once when the row is fresh', async () => {
+it('queries once if the row is fresh', async () => {
   const { pool, asked } = poolOf(fresh);
   expect(await consistentRead({ pool, projection: 'p', query })).toBe(fresh);
   expect(asked).toEqual([query]);
 });
 
-it('asks again until the row is fresh, and never gives an old one', async () => {
+it('queries again until the row is fresh, and never returns a stale row', async () => {
   const { pool, asked } = poolOf(old, old, old, fresh);
   expect(await consistentRead({ pool, projection: 'p', query })).toBe(fresh);
   expect(asked).toHaveLength(4);
 });
 
-it('gives up after its bound', async () => {
+it('fails after its time limit', async () => {
   const { pool, asked } = poolOf(old);
   const start = performance.now();
   const read = consistentRead({ pool, projection: 'p', query, waitMs: 400 });
@@ -42,12 +42,12 @@ it('gives up after its bound', async () => {
   const ms = performance.now() - start;
   expect(ms).toBeGreaterThanOrEqual(399);
   expect(ms).toBeLessThan(2_000);
-  // 2 + 5 + 10 + 20 + 25 + 25 ..., each between half and whole
+  // Waits of 2, 5, 10, 20, 25, 25 ... ms, each multiplied by a random factor from 0.5 to 1.
   expect(asked.length).toBeGreaterThan(4);
   expect(asked.length).toBeLessThan(40);
 });
 
-it('is woken by progress, also by such as happens during the query', async () => {
+it('is woken by progress, also if it happens during the query', async () => {
   const progress = createProjectionProgress();
   let asked = 0;
   const pool = {
@@ -63,7 +63,7 @@ it('is woken by progress, also by such as happens during the query', async () =>
   expect(performance.now() - start).toBeLessThan(500);
 });
 
-it('waits for the progress of one read model only, and leaves nobody waiting', async () => {
+it('waits for the progress of one read model only; progress before the wait also ends it', async () => {
   const progress = createProjectionProgress();
   const seen = progress.version('p');
   let isWoken = false;
@@ -81,12 +81,12 @@ it('waits for the progress of one read model only, and leaves nobody waiting', a
   expect(performance.now() - start).toBeGreaterThanOrEqual(19);
 });
 
-it('refuses a query without a row: a bug', async () => {
+it('rejects a query that returns no row', async () => {
   const { pool } = poolOf(undefined);
   await expect(consistentRead({ pool, projection: 'p', query })).rejects.toThrow('q must return one row');
 });
 
-it('waits only for what was written when it first asked', async () => {
+it('waits only for writes before its first query', async () => {
   const states = [
     { fresh: false, written: '5', reached: '3' },
     { fresh: false, written: '7', reached: '4' },

@@ -4,7 +4,7 @@ import { parseJsonBody } from '../../shared/http/json-ingress.ts';
 import { canonicalJson } from '../../shared/json/canonical-json.ts';
 import { fingerprintOf } from '../../shared/idempotency/request-fingerprint.ts';
 
-/** What makes two calls that log conversions the same call: the value that is sent, not the text that it is written in. */
+/** Two calls that log conversions are the same call if their JSON values are equal, regardless of their texts. */
 
 const fingerprint = (body: string): string =>
   fingerprintOf({
@@ -14,7 +14,7 @@ const fingerprint = (body: string): string =>
     body: parseJsonBody(Buffer.from(body), 'events'),
   }).toString('hex');
 
-/** Ways to write a number that all mean the same double. */
+/** Texts of one number, all equal to the same double. */
 const numberForms = (value: number): fc.Arbitrary<string> => {
   const usual = String(value);
   const [digits = '', exponent] = value.toExponential().split('e');
@@ -24,13 +24,13 @@ const numberForms = (value: number): fc.Arbitrary<string> => {
     /[.e]/.test(usual) ? usual : `${usual}.0`,
     /^[^e]*\.[^e]*$/.test(usual) ? `${usual}00` : usual,
     `${digits}E${exponent}`,
-    // Not a digit is lost by it.
+    // This form keeps every digit.
     Number(value.toFixed(12)) === value && Math.abs(value) < 1e15 ? value.toFixed(12) : usual,
     ...(value === 0 ? ['-0', '0e9', '-0.0'] : []),
   );
 };
 
-/** Ways to write a text, with escapes and without. */
+/** Texts of one string, with escapes and without. */
 const textForms = (value: string): fc.Arbitrary<string> =>
   fc
     .tuple(fc.constantFrom(0, 0, 0, 1, 2), fc.nat({ max: Math.max(0, value.length - 1) }))
@@ -80,14 +80,14 @@ const someNumber = fc.oneof(
   fc.integer({ min: -1e6, max: 1e6 }).map((value) => value / 1e12),
   fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => value + 0),
 );
-/** An item with text that cannot be stored counts by its own text, below. */
+/** Items with text that cannot be stored are excluded: their fingerprint uses their own text. */
 const someText = fc
   .oneof(
     { weight: 4, arbitrary: fc.string({ unit: 'grapheme-ascii', maxLength: 12 }) },
     { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 6 }) },
   )
   .filter((text) => !text.includes('\0') && text.isWellFormed());
-/** An event whose members are plain, mostly; not one that is right. */
+/** An event with mostly simple members, not necessarily valid. */
 const someEvent = fc
   .record(
     {
@@ -161,7 +161,7 @@ describe('the fingerprint of a call', () => {
     );
   });
 
-  it('uses the text of an item that violates a rule of the JSON reader, and the value of others', () => {
+  it('uses the text of an item that violates a rule of the JSON reader, and the value of other items', () => {
     const some = fc.array(fc.oneof(refusedItem, readItem), { minLength: 1, maxLength: 4 });
     fc.assert(
       fc.property(some, some, (one, another) => {
@@ -172,7 +172,7 @@ describe('the fingerprint of a call', () => {
     );
   });
 
-  it('equals the one that earlier versions have stored', () => {
+  it('equals the fingerprint that earlier versions stored', () => {
     const filler = Array.from(
       { length: 64 },
       (_, n) =>

@@ -4,8 +4,6 @@ import { validateItems } from '../../domain/conversions/validate-items.ts';
 import { readRfc3339 } from '../../domain/rfc3339.ts';
 import { item, NOW_MS, SOURCE } from '../support/conversion-calls.ts';
 
-/** Every rule for one conversion event. */
-
 const rules = { nowMs: NOW_MS, fingerprintInto: fingerprintsOf(SOURCE), readTime: readRfc3339 };
 const reasonOf = (event: unknown, more = {}): string | undefined =>
   validateItems([event], { ...rules, ...more }).rejected[0]?.reason;
@@ -14,7 +12,7 @@ const HASH = 'ab'.repeat(32);
 
 describe('an event is accepted', () => {
   it.each<[string, object]>([
-    ['with nothing but id and time', item('a')],
+    ['with only id and time', item('a')],
     [
       'with every member',
       item('a', {

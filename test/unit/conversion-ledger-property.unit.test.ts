@@ -12,10 +12,9 @@ import { callOf, clock, item, ledgerOn, loggedIn, NOW_MS } from '../support/conv
 import { createModel } from '../support/conversion-model.ts';
 
 /**
- * Random calls over two processes' ledgers of one source, on a store that loses requests, loses answers, delays
- * appends beyond their answer and takes one event at a time; ledgers end and begin anew. Every call is repeated with
- * its command until it is answered. The answers must be those of the model, asked in the order of the log.
- * `CONVERSION_RUNS=20000` for the long form.
+ * Random calls to the ledgers of one source in two processes. The store loses requests and answers, delays appends
+ * beyond their answer and accepts one event at a time. Ledgers are replaced by new ones. Every call is repeated with its
+ * command until it is answered, and the answers must equal those of a model. `CONVERSION_RUNS=20000` is the long form.
  */
 
 const RUNS = Number(process.env['CONVERSION_RUNS'] ?? 500);
@@ -51,7 +50,7 @@ const plan = fc.record({
   oneByOne: fc.boolean(),
 });
 
-/** Appends meet the next fate; `late` ones arrive with the next append, in front of it. */
+/** Each append meets the next fate. A `late` one arrives just before the next append. */
 const faulty = (store: EventStore, fates: Fate[], oneByOne: boolean): EventStore => {
   let late: (() => Promise<unknown>)[] = [];
   return {
@@ -82,14 +81,14 @@ const untilAnswered = async (ledger: () => SourceLedger, call: LogCall) => {
   throw new Error('no answer after 60 tries');
 };
 
-it(`answers as the model does, in ${RUNS} runs`, async () => {
+it(`given random calls and faults, answers as the model does: ${RUNS} runs`, async () => {
   let [faults, calls] = [0, 0];
   await fc.assert(
     fc.asyncProperty(plan, async ({ calls: planned, fates, together, oneByOne }) => {
       const truth = createMemoryEventStore(clock);
       const left = [...fates];
       const store = faulty(truth, left, oneByOne);
-      // Pieces of one event are small here, so that a call of a few is several appends.
+      // Small events, so that even a short call is several appends.
       const open = () => ledgerOn(store, { chunkBytesMax: 4_096 + 200 });
       let ledgers = [open(), open()];
       const submitted: {
@@ -122,7 +121,7 @@ it(`answers as the model does, in ${RUNS} runs`, async () => {
         eventIds.map((id, n) => `${of[indexes?.[n] ?? 0]} ${id}`),
       );
       const model = createModel(NOW_MS);
-      // For any order of concurrent calls: each event is logged once, and accepted events are in the log.
+      // In any order of concurrent calls, each event is logged once and accepted events are in the log.
       const modelled = submitted.map(({ items }) => model.answer(items));
       expect(new Set(keys)).toEqual(model.known);
       expect(keys).toHaveLength(model.known.size);
@@ -135,7 +134,7 @@ it(`answers as the model does, in ${RUNS} runs`, async () => {
         expect((answer?.accepted ?? 0) + (answer?.duplicates ?? 0) + (answer?.rejected.length ?? 0)).toBe(
           call.events.length,
         );
-        // One at a time, the model says the very numbers.
+        // Without concurrency, the model predicts the exact numbers.
         if (together === 1)
           expect(answer).toMatchObject({
             accepted: modelled[index]?.accepted,

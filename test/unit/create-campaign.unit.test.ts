@@ -28,7 +28,7 @@ const refusalOf = (error: unknown) => (error instanceof ApiError ? [error.status
 
 const body = { advertiserId: ADVERTISER, name: 'Spring', budget: { total: 10 } };
 
-it('a change of the currency and the first campaign at once, in two processes: one currency comes out', async () => {
+it('given a change of the currency and the first campaign in two processes at once, then both have the same currency', async () => {
   const outcomes = new Set<string>();
   await fc.assert(
     fc.asyncProperty(fc.array(fc.nat({ max: 6 }), { minLength: 8, maxLength: 8 }), async (lengths) => {
@@ -50,14 +50,14 @@ it('a change of the currency and the first campaign at once, in two processes: o
   expect([...outcomes].sort()).toEqual(['EUR', 'USD']);
 });
 
-describe('what is refused has no effect', () => {
-  it('another currency does not lock', async () => {
+describe('a refused creation has no effect', () => {
+  it('in another currency, it does not lock the currency', async () => {
     const wrong = { ...body, budget: { total: 1, currency: 'EUR' } };
     const refused = await createCampaign(log.writes(), wrong, commandRequest(CUSTOMER)).catch(refusalOf);
     expect(refused).toEqual([400, 'budget.currency']);
     expect(await log.typesOf(advertiserStream(CUSTOMER, ADVERTISER))).toEqual(['AdvertiserCreated']);
   });
-  it('an archived advertiser, one that never was, and one of another account', async () => {
+  it('for an advertiser that is archived, unknown or belongs to another account', async () => {
     await log.onAdvertiser({ type: 'ArchiveAdvertiser', now });
     expect(await createCampaign(log.writes(), body, commandRequest(CUSTOMER)).catch(refusalOf)).toEqual([
       409,
@@ -77,7 +77,7 @@ describe('what is refused has no effect', () => {
 });
 
 it.each(everyAppendOf(2))(
-  'ended at append %i (%s): the repeat completes it, once, whatever has become of the advertiser',
+  'interrupted at append %i (%s): a repeat completes it once, even if the advertiser has changed',
   async (n, how) => {
     const failing = createFailingAppends();
     const through = failing.wrap(log.store);
@@ -102,7 +102,7 @@ it.each(everyAppendOf(2))(
   },
 );
 
-it('locks once, however many campaigns', async () => {
+it('locks the currency once for any number of campaigns', async () => {
   for (let round = 0; round < 3; round += 1)
     await createCampaign(log.writes(), body, commandRequest(CUSTOMER));
   await lockCurrency(log.writes(), ADVERTISER, 'USD', now, commandRequest(CUSTOMER));

@@ -35,13 +35,13 @@ const LEASE_MS = 61_000;
 
 describe('names', () => {
   const firsts = (names: (nth: number) => string) => [names(1), names(2), names(3)];
-  it('of copies', () => {
+  it('of copies are numbered', () => {
     const copies = ['A (copy)', 'A (copy 2)', 'A (copy 3)'];
     for (const source of ['A', 'A (copy)', 'A (copy 17)']) expect(firsts(copyNames(source))).toEqual(copies);
     expect(copyNames('A (copy x)')(1)).toBe('A (copy x) (copy)');
     expect(copyNames(' (copy)')(2)).toBe(' (copy 2)');
   });
-  it('stay within 255 code points, and cut no character', () => {
+  it('stay within 255 code points without splitting a character', () => {
     for (const text of ['x', '👋']) {
       for (const nth of [1, 10, 100]) {
         const name = copyNames(text.repeat(255))(nth);
@@ -93,7 +93,7 @@ describe('names', () => {
         .state(),
     ).toMatchObject({ A: { claimId: 'second', isFirst: false } });
   });
-  it('a free one is the first without a holder, and the same again for its holder', () => {
+  it('the next free name is the first without a holder; its holder gets the same name again', () => {
     const names = copyNames('A');
     given(claimed('A (copy)'))
       .when({ type: 'ClaimFreeName', ...wanting, names })
@@ -102,7 +102,7 @@ describe('names', () => {
       .when({ type: 'ClaimFreeName', ...wanting, names })
       .then(claimed('A (copy 2)', 'two', 'mine'));
   });
-  it('are at most a thousand', () => {
+  it('number at most a thousand', () => {
     const many = Array.from({ length: 1_000 }, (_, n) => claimed(`N ${n}`));
     given(...many)
       .when({ type: 'ClaimName', ...wanting, name: 'One more' })
@@ -113,7 +113,7 @@ describe('names', () => {
 const body = (name: string) => ({ formatKind: 'custom' as const, name });
 const createdBy = (request: RequestContext): string => derivedId(request.commandId, 'creative');
 
-/** Every creative there is. */
+/** All creatives. */
 const allOf = async ({ store, writes }: CampaignLog): Promise<readonly Creative[]> => {
   const events = await store.readAll({ after: START, limit: 100_000 });
   const ids = new Set(
@@ -125,7 +125,7 @@ const allOf = async ({ store, writes }: CampaignLog): Promise<readonly Creative[
   return found.filter((one) => one !== undefined);
 };
 
-/** In every campaign each name is a live creative's alone, and held by it. */
+/** In every campaign each live creative has a unique name and holds it. */
 const checkNames = async (log: CampaignLog, campaigns: readonly Campaign[]): Promise<void> => {
   const live = (await allOf(log)).filter(({ state }) => state !== 'archived');
   for (const { campaignId } of campaigns) {
@@ -143,10 +143,10 @@ interface Step {
   readonly name: string;
   readonly campaign: number;
   readonly creative: number;
-  /** Calls until everything ends for this request; far away: never. */
+  /** Store calls until the request's process is killed. A large number means never. */
   readonly endsAfter: number;
   readonly done: boolean;
-  /** Sent again, in a later round. */
+  /** Whether the request is repeated in a later round. */
   readonly isRepeated: boolean;
 }
 
@@ -173,7 +173,7 @@ const endingAfter = (store: EventStore, { endsAfter, done }: Step): EventStore =
   };
 };
 
-it('concurrent requests in separate processes, killed anywhere, repeated or not', async () => {
+it('names stay unique under concurrent requests in separate processes, killed anywhere, repeated or not', async () => {
   let effects = 0;
   await fc.assert(
     fc.asyncProperty(
@@ -207,7 +207,7 @@ it('concurrent requests in separate processes, killed anywhere, repeated or not'
           await checkNames(log, campaigns);
           log.nowMs += LEASE_MS;
         }
-        // After any crash a name that no live creative uses is free.
+        // After any crash, names without a live creative are free.
         for (const campaign of campaigns) {
           const inside = (await allOf(log)).filter(
             ({ state, campaignIds }) => state !== 'archived' && campaignIds.includes(campaign.campaignId),
@@ -260,9 +260,9 @@ const carryOut = async (
   }
 };
 
-describe('requests for one creative that meet', () => {
+describe('concurrent requests for one creative', () => {
   const isNames = (stream: string): boolean => categoryOf(stream) === 'creativeNames';
-  /** A process in which something happens before its first append of the kind, and after the first that succeeds. */
+  /** A process that calls a function before its first append of the kind, and one after the first that succeeds. */
   const around = (
     store: EventStore,
     isMeant: (stream: string) => boolean,
@@ -365,8 +365,8 @@ describe('requests for one creative that meet', () => {
   });
 });
 
-describe('a creation that ends', () => {
-  it.each(everyAppendOf(2))('at append %i (%s): the repeat completes it, once', async (n, how) => {
+describe('an interrupted creation', () => {
+  it.each(everyAppendOf(2))('at append %i (%s): a repeat completes it once', async (n, how) => {
     const log = await openCampaignLog();
     const { campaignId } = await log.newCampaign();
     const failing = createFailingAppends();
@@ -383,7 +383,7 @@ describe('a creation that ends', () => {
     expect(await log.typesOf(creativeStream(CUSTOMER, createdBy(request)))).toEqual(['CreativeCreated']);
   });
 
-  it('without a repeat reserves its name for the lease, and no longer', async () => {
+  it('that is not repeated reserves its name only for the lease', async () => {
     const log = await openCampaignLog();
     const { campaignId } = await log.newCampaign();
     const failing = createFailingAppends();

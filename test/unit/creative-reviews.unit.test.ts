@@ -134,7 +134,7 @@ describe('submitting', () => {
 });
 
 describe('a review', () => {
-  /** A way that leads to each status. */
+  /** Steps that lead to each status. */
   const ways: Readonly<Record<Status, readonly CreativeEvent[]>> = {
     processing: [],
     pending_review: [said('pending_review')],
@@ -209,7 +209,7 @@ interface Step {
   readonly seller: number;
   readonly status: Status;
   readonly value: number;
-  /** How many revisions ago the seller looked at it. */
+  /** How many revisions ago the seller read the creative. */
   readonly lag: number;
 }
 const steps = fc.array(
@@ -239,7 +239,7 @@ it('no sequence leaves an approval on content that was not reviewed', () => {
   fc.assert(
     fc.property(steps, (asked) => {
       let state = creativeAggregate.evolve(creativeAggregate.initialState, created()) as Creative;
-      /** The content at each revision, and what each seller looked at when it approved. */
+      /** The content at each revision, and the content that each seller approved. */
       const contents = new Map([[1, JSON.stringify(contentOf(state))]]);
       const approved = new Map<number, string>();
       for (const step of asked) {
@@ -356,7 +356,7 @@ describe('the directory', () => {
       .when(add('One more'))
       .state();
   });
-  it('no channels, on either side, stands for all', () => {
+  it('an empty list of channels, on either side, means all channels', () => {
     expect(sellsIn(seller(1), [])).toBe(true);
     expect(sellsIn(seller(1), ['ctv', 'display'])).toBe(true);
     expect(sellsIn(seller(1), ['ctv'])).toBe(false);

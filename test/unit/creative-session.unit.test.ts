@@ -139,7 +139,7 @@ describe('decisions', () => {
     });
   });
 
-  it('it ends with an evaluated or selected variant, and is read-only then', () => {
+  it('a session is finalized with an evaluated or selected variant, and is then read-only', () => {
     given(started).when(finalize).thenRefused({ reason: 'not-chosen' });
     given(started, evaluatedAt('a', 'one')).when(finalize).then(finalized);
     given(started, refinedTo('three'))
@@ -162,7 +162,7 @@ describe('decisions', () => {
     expect(given(...history).state()).toMatchObject({ status: 'finalized', revision: 3 });
   });
 
-  it("its time never decreases, even if a node's clock does", () => {
+  it("the time of a session never decreases, even if a node's clock does", () => {
     const history = [{ ...started, occurredAt: later }, refinedTo('three')];
     expect(given(...history).state()).toMatchObject({ revision: 2, updatedAt: later });
   });
@@ -170,8 +170,8 @@ describe('decisions', () => {
 
 describe('the engine', () => {
   const call = { key: 'k', signal: new AbortController().signal };
-  it('that is built in answers deterministically and within the limits', async () => {
-    // What cannot be stored does not come this far.
+  it('if built in, answers deterministically and within the limits', async () => {
+    // Text that cannot be stored is refused earlier.
     const unit = fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }).filter((one) => one !== '\0');
     const text = fc.string({ unit, minLength: 1, maxLength: 40 });
     await fc.assert(
@@ -202,7 +202,7 @@ describe('the engine', () => {
     ['says something too long', async () => [{ headline: 'x'.repeat(1_001) }]],
     ['says what cannot be stored', async () => [{ headline: '\u0000' }]],
     ['says something else', async () => ({ headline: 'Hello' })],
-  ])('that %s is 503, and nothing was done', async (_what, ask) => {
+  ])('that %s results in 503 without an effect', async (_what, ask) => {
     const refused = askEngine(GeneratedCopies, 'k', ask, 10);
     await expect(refused).rejects.toMatchObject({ status: 503, hadNoEffect: true });
     await expect(refused).rejects.not.toThrow('secret');
@@ -245,13 +245,13 @@ describe('in a campaign', () => {
   const refusalOf = (error: unknown) =>
     error instanceof ApiError ? [error.status, error.body.field, error.body.details] : error;
 
-  it('a failing engine leaves no data, and no engine is called for an impossible command', async () => {
+  it('a failing engine stores nothing, and no engine is called for an impossible command', async () => {
     let asked = 0;
-    const away = async (): Promise<never> => {
+    const unavailable = async (): Promise<never> => {
       asked += 1;
-      throw new Error('away');
+      throw new Error('unavailable');
     };
-    const failing = writes(undefined, { generate: away, refine: away, evaluate: away });
+    const failing = writes(undefined, { generate: unavailable, refine: unavailable, evaluate: unavailable });
     await expect(start(failing)).rejects.toMatchObject({ status: 503, hadNoEffect: true });
     const session = await start();
     const before = await categories();
@@ -288,9 +288,9 @@ describe('in a campaign', () => {
   describe.each([
     ['with its key', true],
     ['without a key', false],
-  ])('finalizing ends anywhere, and is repeated %s', (_how, isKeyed) => {
+  ])('finalizing is interrupted and repeated %s', (_how, isKeyed) => {
     it.each(everyAppendOf(3))(
-      'at append %i (%s): one creative, and a session that is closed',
+      'at append %i (%s): creates one creative and closes the session',
       async (n, how) => {
         const session = await evaluated();
         const path = pathOf(session);
@@ -305,7 +305,7 @@ describe('in a campaign', () => {
         await failing.heal();
         const isMade = (await creativesOf()).length > 0;
         if (isMade) {
-          // Even if the campaign has changed since: the repeat does not touch it.
+          // The campaign may have changed since: the repeat does not touch it.
           const now = isoTimestamp(log.nowMs);
           const archive = { type: 'ArchiveCampaign', now, advertiserIsArchived: false } as const;
           await runOnCampaign(log.writes(), campaign.campaignId, archive, commandRequest(CUSTOMER));
@@ -367,7 +367,7 @@ describe('in a campaign', () => {
               });
             }),
           );
-          // Further requests succeed for one variant and are refused for all others.
+          // Later requests succeed for one variant and are refused for all others.
           const outcomes = [];
           for (const n of [0, 1, 2]) outcomes.push(await finalize(n, log.store).catch(refusalOf));
           expect(outcomes.filter((outcome) => Array.isArray(outcome))).toHaveLength(2);

@@ -17,19 +17,17 @@ import { ReviewStatus, reviewSteps, submittable, submitted } from '../../domain/
 import { creativeEngines } from '../../domain/engines/creative-engines.ts';
 import { steps } from '../../domain/syndication/syndication-states.ts';
 
-/** What documents say and a program decides. */
-
-/** Made by a program; `docs/reference` is looked up, not read. */
+/** Generated pages, and pages that are looked up rather than read. */
 const GENERATED = /^docs\/reference\//;
 
-/** Pages that may be longer, with their bytes. */
+/** Pages with a higher limit, in bytes. */
 const LONGER: Readonly<Record<string, number>> = {
   'docs/performance.md': 12_000,
 };
 
 const read = (file: string): Promise<string> => readFile(file, 'utf8');
 
-it('the oldest Node.js that is supported is the same everywhere', async () => {
+it('the oldest supported Node.js is the same everywhere', async () => {
   const Engines = z.object({ engines: z.object({ node: z.string() }) });
   const Lock = z.object({ packages: z.object({ '': Engines }) });
   const { engines } = Engines.parse(JSON.parse(await read('package.json')));
@@ -38,8 +36,8 @@ it('the oldest Node.js that is supported is the same everywhere', async () => {
   expect(await read('README.md')).toContain('Node.js 20.19 or newer');
 });
 
-describe('what is not there yet', () => {
-  it('engines that nobody calls are stand-ins, in the directory and in the documents', async () => {
+describe('stand-ins', () => {
+  it('engines without an implementation are listed as stand-ins in the directory and in the documents', async () => {
     const document = await read('docs/guides/engines.md');
     for (const { id, name, standIn } of creativeEngines) {
       expect(document).toMatch(new RegExp(`^\\| ${id} +\\| ${name} +\\| ${standIn} `, 'm'));
@@ -57,7 +55,7 @@ const trackedFiles = (...patterns: readonly string[]): readonly string[] =>
     .split('\n')
     .filter((path) => path !== '' && existsSync(path));
 
-describe('links', () => {
+describe('links of every document', () => {
   const files = trackedFiles('*.md');
   const anchorsOf = (path: string): readonly string[] =>
     [...readFileSync(path, 'utf8').matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
@@ -75,7 +73,7 @@ describe('links', () => {
       },
     );
 
-  it('of every document lead to a file and a heading that exist', () => {
+  it('point to an existing file and heading', () => {
     expect(files.length).toBeGreaterThan(20);
     expect(files.flatMap(brokenIn)).toEqual([]);
   });
@@ -87,7 +85,7 @@ const withoutCode = (page: string): string =>
   page.replaceAll(/^```.*?^```$/gms, '').replaceAll(/`[^`\n]*`/g, '');
 
 describe('pages', () => {
-  it('are short: the README 7 kB, a page 8 kB', async () => {
+  it('are at most 7 kB (README) and 8 kB (others)', async () => {
     const sizes = await Promise.all(
       trackedFiles('*.md', ':!test').map(async (path) => ({
         path,
@@ -99,7 +97,7 @@ describe('pages', () => {
     expect(tooLong).toEqual([]);
   });
 
-  it('are reachable: every page of docs is linked from another', async () => {
+  it('are each linked from another page', async () => {
     const linked = new Set<string>();
     const all = documents();
     for (const path of all) {
@@ -112,7 +110,7 @@ describe('pages', () => {
   });
 });
 
-it('comments and settings name documents that exist', async () => {
+it('comments and settings refer to existing documents', async () => {
   const files = trackedFiles('*.ts', '*.yml', '.env.example');
   const named = await Promise.all(
     files.map(async (file) =>

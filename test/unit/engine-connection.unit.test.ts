@@ -110,20 +110,20 @@ describe('connect', () => {
       .when(connect(2, uuid(3)))
       .thenRefused({ reason: 'not-found' });
   });
-  it('drops mappings of accounts that the new key does not have', () => {
+  it('removes mappings of accounts that the new key does not contain', () => {
     const history = [connected, selected, mapped(5, 'a', 11), mapped(6, 'b', 12)];
-    const kept = stateOf(...history, rekeyed(2, 'c', 'a'));
-    expect([kept.selectedAccountId, kept.mappings]).toEqual(['a', [mapping(5, 'a', 11)]]);
+    const after = stateOf(...history, rekeyed(2, 'c', 'a'));
+    expect([after.selectedAccountId, after.mappings]).toEqual(['a', [mapping(5, 'a', 11)]]);
     const gone = stateOf(...history, rekeyed(2, 'b'));
     expect([gone.selectedAccountId, gone.mappings]).toEqual([undefined, [mapping(6, 'b', 12)]]);
   });
-  it('never shows a change before its creation, even if clocks differ', () => {
+  it('never has a change before its creation, even if clocks differ', () => {
     expect(stateOf({ ...connected, occurredAt: day(4) }, rekeyed(2)).updatedAt).toBe(day(4));
   });
 });
 
 describe('on the live connection', () => {
-  it('selects an account, once', () => {
+  it('selects an account once', () => {
     const select = (accountId: string) => ({ type: 'SelectEngineAccount', ...on, accountId }) as const;
     given(connected)
       .when(select('a'))
@@ -157,7 +157,7 @@ describe('on the live connection', () => {
       .when({ type: 'DisconnectEngine', ...on })
       .then({ ...disconnected, occurredAt: day(3) });
   });
-  it('refuses commands without a live connection, or for another one', () => {
+  it('commands are refused without a live connection or for another one', () => {
     const commands: EngineConnectionCommand[] = [
       { type: 'SelectEngineAccount', ...on, accountId: 'a' },
       map(mapping(5, 'a', 11)),
@@ -206,14 +206,14 @@ describe('the resource', () => {
     expect(connectionIdOf(first.id)).toBe(uuid(1));
     expect(shownConnectionId(uuid(1))).toBe(first.id);
   });
-  it('shows the last four characters of a key, and none of a short key', () => {
+  it('shows the last four characters of a key, and none if the key is short', () => {
     for (const key of ['a', 'sbx_4567890']) expect(maskedKeyOf(key)).toBe('********');
     for (const key of ['sbx_45678901', `sbx_${'x'.repeat(4_088)}8901`])
       expect(maskedKeyOf(key)).toBe('****8901');
   });
 });
 
-describe('a key is checked', () => {
+describe('a key', () => {
   const verifyBy = (ask: AskEngine, timeoutMs = 20) =>
     createVerifyKey({ engines: new Map([[1, ask]]), timeoutMs });
   const refusal = (verifying: Promise<unknown>) =>
@@ -223,20 +223,20 @@ describe('a key is checked', () => {
         error instanceof ApiError ? [error.body.code, error.body.field, error.hadNoEffect] : error,
     );
 
-  it('by the engine, if it supports that', async () => {
+  it('is checked by the engine, if the engine supports it', async () => {
     const verify = verifyBy(askSandboxEngine);
     expect(await verify(1, 'sbx_any')).toHaveLength(3);
     expect(await verify(1, 'sbx_accounts-51_x')).toHaveLength(51);
     expect(await refusal(verify(1, 'any'))).toEqual(['VALIDATION_ERROR', 'apiKey', true]);
     expect(await verify(2, 'any')).toEqual([]);
   });
-  it('within a bounded time, without passing on a failure or its text', async () => {
+  it('is checked within a time limit; the refusal does not contain the error of the engine', async () => {
     const away = ['SERVICE_UNAVAILABLE', undefined, true];
     expect(await refusal(verifyBy(() => new Promise(() => undefined))(1, 'k'))).toEqual(away);
     const failing = verifyBy(async (key) => Promise.reject(new Error(`cannot log in with ${key}`)));
     expect(await refusal(failing(1, 'secret'))).toEqual(away);
   });
-  it('and its storable accounts are kept once each', async () => {
+  it('keeps each of its storable accounts once', async () => {
     const odd = ['', 'x'.repeat(101), 'a\u0000', '\ud800', 'a', 'a'];
     const names = [
       { id: 'b', name: '\u0000' },

@@ -55,7 +55,7 @@ describe('a sync', () => {
     });
   });
 
-  it('restores a deleted source with the new definition, also if it is unchanged', () => {
+  it('restores a deleted source with the new definition, even if it is unchanged', () => {
     given(created, archived)
       .when(sync(web))
       .then({ type: 'EventSourceRestored', data: { definition: web }, occurredAt: day(3) });

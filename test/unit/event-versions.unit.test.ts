@@ -50,19 +50,19 @@ const schemas = Object.fromEntries(
 const goldenFiles = (): Map<string, string> =>
   new Map(goldenFileNames().map((file) => [file, readGoldenText(file)]));
 
-describe('what was ever stored', () => {
-  it('has a golden file for every type and version, as it was; no schema has changed without a version', () => {
+describe('stored events', () => {
+  it('have a golden file for every type and version, and no schema changed without a new version', () => {
     expect(evolutionProblems(knownEvents(), readManifest(), goldenFiles())).toEqual([]);
   });
 
-  it('is what every earlier commit says that it is, as far as the history is here', () => {
+  it('have the same golden files as in every earlier commit', () => {
     const earlier = earlierManifests();
-    if (earlier.length < 2) console.log('a clone without its history: nothing earlier to compare with');
+    if (earlier.length < 2) console.log('shallow clone: no earlier commit to compare with');
     const manifest = readManifest();
     expect(new Set(earlier.flatMap((before) => lostSince(before, manifest)))).toEqual(new Set());
   });
 
-  it('is known in its current version: every golden event is decoded', async () => {
+  it('are decoded to their current version', async () => {
     const store = goldenStore(createMemoryEventStore());
     for (const event of goldenHistory()) await store.append(event.stream, [event], 'any');
     const history = await store.readAll({ after: START, limit: 10_000 });
@@ -72,7 +72,7 @@ describe('what was ever stored', () => {
     }
   });
 
-  it('replays though no command would be accepted for it any more: a name of 300 characters', () => {
+  it('are replayed even if a command with their data would now be refused: a name of 300 characters', () => {
     const golden = goldenOf('AdvertiserCreated');
     const name = 'x'.repeat(300);
     const event = recorded({ ...golden, data: { ...golden.data, name } });
@@ -80,21 +80,21 @@ describe('what was ever stored', () => {
     expect(evolve(initialState, decoded)).toMatchObject({ name });
   });
 
-  it('may hold members that only the next release knows: they are passed over', () => {
+  it('may contain members of a later release, which are ignored', () => {
     const golden = goldenOf('CampaignCreated');
     const event = recorded({ ...golden, data: { ...golden.data, addedLater: { a: 1 } } });
     expect(decodeEvent(event, schemas).data).toEqual(golden.data);
   });
 });
 
-/** What a schema may come to, of a type of its own. */
-const madeUp = (definition: EventDefinition) =>
+/** A catalogue with only the event type `ToyMade`. */
+const toyEvents = (definition: EventDefinition) =>
   knownEvents([{ category: 'toy', namedAfter: '<customerId>', events: { ToyMade: definition } }]);
 const first: EventDefinition = { schemaVersion: 1, data: z.object({ name: z.string() }) };
 const content = '[]\n';
 const manifestOf = (definition: EventDefinition): Manifest =>
   Object.fromEntries(
-    madeUp(definition).map(({ name, fingerprint, schema, opened }) => [
+    toyEvents(definition).map(({ name, fingerprint, schema, opened }) => [
       name,
       {
         fingerprint,
@@ -105,16 +105,16 @@ const manifestOf = (definition: EventDefinition): Manifest =>
   );
 const files = new Map([['ToyMade.v1.json', content]]);
 const problemsOf = (next: EventDefinition, there = files): readonly string[] =>
-  evolutionProblems(madeUp(next), manifestOf(first), there);
+  evolutionProblems(toyEvents(next), manifestOf(first), there);
 
 describe('the check of schemas', () => {
-  it('is content with what has not changed', () => {
+  it('accepts an unchanged schema', () => {
     expect(problemsOf(first)).toEqual([]);
   });
 
   it.each<[string, EventDefinition, RegExp]>([
     [
-      'a member is gone',
+      'a member is removed',
       { schemaVersion: 1, data: z.object({}) },
       /schema of ToyMade.v1 has changed.*by one/,
     ],
@@ -129,7 +129,7 @@ describe('the check of schemas', () => {
     expect(problemsOf(next).join('\n')).toMatch(problem);
   });
 
-  it('finds golden files that are gone, changed or unknown, and types that are gone', () => {
+  it('finds golden files that are missing, changed or unknown, and missing types', () => {
     expect(problemsOf(first, new Map())).toEqual([expect.stringMatching(/ToyMade.v1.json is missing/)]);
     expect(problemsOf(first, new Map([['ToyMade.v1.json', '[1]']]))).toEqual([
       expect.stringMatching(/has changed/),
@@ -142,7 +142,7 @@ describe('the check of schemas', () => {
     ]);
   });
 
-  it('finds what the manifest and the golden files have lost or changed together', () => {
+  it('finds entries that were removed or changed in both the manifest and the golden files', () => {
     const before = manifestOf(first);
     const entry = before['ToyMade.v1'] as Manifest[string];
     const since = (now: Manifest): string => lostSince(before, now).join('\n');
@@ -160,7 +160,7 @@ describe('the check of schemas', () => {
     expect(since({ 'ToyMade.v1': { ...entry, files: more } })).toBe('');
   });
 
-  it('sees what is sealed in the log as it is opened, too', () => {
+  it('also checks encrypted members in their decrypted form', () => {
     const sealed = (item: z.ZodType): EventDefinition => ({
       schemaVersion: 1,
       data: z.object({ items: z.array(item) }),
@@ -168,12 +168,12 @@ describe('the check of schemas', () => {
     });
     const [text, pair] = [sealed(z.string()), sealed(z.tuple([z.string(), z.string()]))];
     const before = manifestOf(text);
-    expect(evolutionProblems(madeUp(text), before, files)).toEqual([]);
-    expect(evolutionProblems(madeUp(pair), before, files)).toEqual([expect.stringMatching(/has changed/)]);
+    expect(evolutionProblems(toyEvents(text), before, files)).toEqual([]);
+    expect(evolutionProblems(toyEvents(pair), before, files)).toEqual([expect.stringMatching(/has changed/)]);
     expect(lostSince(before, manifestOf(pair))).toEqual([expect.stringMatching(/differs/)]);
   });
 
-  it('tells additions that older programs pass over from everything else', () => {
+  it('distinguishes additions that older programs ignore from other changes', () => {
     const before = z.toJSONSchema(z.object({ a: z.object({ b: z.string() }) }), { io: 'input' });
     const after = (shape: z.ZodType): boolean =>
       isAddition(before, z.toJSONSchema(z.object({ a: shape }), { io: 'input' }));
@@ -188,7 +188,7 @@ describe('the check of schemas', () => {
 });
 
 describe('versions', () => {
-  /** In version 1 a price was a text, in version 2 it had no currency. */
+  /** In version 1 a price was a string, in version 2 it had no currency. */
   const priceEvents = {
     PriceSet: {
       schemaVersion: 3,
@@ -221,7 +221,7 @@ describe('versions', () => {
     decide: () => ({ events: [] }),
   };
 
-  it('are one to read models and to commands, whichever an event was stored in', async () => {
+  it('are upcast to the current one for read models and commands', async () => {
     expect(prices.map(([version, data]) => decodeEvent(priced(version, data), priceEvents).data)).toEqual(
       now,
     );
@@ -240,13 +240,13 @@ describe('versions', () => {
     expect((await loadStream(store, aggregate, 'toy-1', { snapshots })).state).toEqual(now);
   });
 
-  it('whose data does not fit are refused with a plain message', () => {
+  it('with invalid data are refused with a plain message', () => {
     const event = priced(3, { amount: 'many', currency: 'EUR' });
     expect(() => decodeEvent(event, priceEvents)).toThrow(/: amount must be a number$/);
     expect(() => decodeEvent(priced(3, { amount: 1 }), priceEvents)).toThrow(/: currency is required$/);
   });
 
-  it('that only a newer program knows are neither shown nor decided on', async () => {
+  it('of a newer release are neither returned nor used for decisions', async () => {
     for (const version of [99, 4, 0]) {
       const event = priced(version, { amount: 1 });
       expect(() => decodeEvent(event, priceEvents)).toThrow(UnprojectableEventError);

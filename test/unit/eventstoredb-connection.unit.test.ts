@@ -24,7 +24,7 @@ describe('the nodes that a connection string names', () => {
     });
   });
 
-  it('are replaced by one of them, with the same user and the same options', () => {
+  it('can be reduced to one node, with the same user and options', () => {
     const three = { address: 'three', port: 3 };
     expect(forEndpoint('esdb+discover://user:secret@one:1?tls=false&connectionName=x', three)).toBe(
       'esdb://user:secret@three:3?tls=false&connectionName=x',
@@ -49,17 +49,17 @@ describe('an address that a node names', () => {
   });
 });
 
-describe('a cause of trouble', () => {
+describe('a connection problem', () => {
   const MINUTE_MS = 60_000;
-  /** @param told what is told at which ms; undefined ends the trouble @returns what is logged at which ms */
+  /** @param causes each with its time in ms; undefined ends the problem @returns log messages with their times */
   const logged = (
-    told: readonly (readonly [number, string | undefined])[],
+    causes: readonly (readonly [number, string | undefined])[],
   ): readonly (readonly [number, string])[] => {
     let now = 0;
     const lines: (readonly [number, string])[] = [];
     const write = (line: string): void => void lines.push([now, (JSON.parse(line) as { msg: string }).msg]);
     const trouble = createTroubleLog(pino({}, { write }), 'It', () => now);
-    for (const [ms, cause] of told) {
+    for (const [ms, cause] of causes) {
       now = ms;
       trouble.report(cause);
       expect(trouble.current).toBe(cause);
@@ -67,20 +67,20 @@ describe('a cause of trouble', () => {
     return lines;
   };
 
-  it('is one line when it begins and one when it ends, however often it is met', () => {
-    const met = Array.from({ length: 100 }, (_, n) => [n * 100, 'no leader'] as const);
-    expect(logged([...met, [10_000, undefined], [10_001, undefined]])).toEqual([
+  it('is logged once when it begins and once when it ends', () => {
+    const seen = Array.from({ length: 100 }, (_, n) => [n * 100, 'no leader'] as const);
+    expect(logged([...seen, [10_000, undefined], [10_001, undefined]])).toEqual([
       [0, 'It cannot be used: no leader'],
       [10_000, 'It can be used again'],
     ]);
   });
 
-  it('is repeated once a minute while it lasts', () => {
-    const met = Array.from({ length: 150 }, (_, n) => [n * 1_000, 'no leader'] as const);
-    expect(logged(met).map(([ms]) => ms)).toEqual([0, MINUTE_MS, 2 * MINUTE_MS]);
+  it('is logged once a minute while it lasts', () => {
+    const seen = Array.from({ length: 150 }, (_, n) => [n * 1_000, 'no leader'] as const);
+    expect(logged(seen).map(([ms]) => ms)).toEqual([0, MINUTE_MS, 2 * MINUTE_MS]);
   });
 
-  it('that changes is a line', () => {
+  it('is logged when its cause changes', () => {
     expect(
       logged([
         [0, 'not reached'],
@@ -90,7 +90,7 @@ describe('a cause of trouble', () => {
     ).toEqual([0, 500, 900]);
   });
 
-  it('that comes and goes, or takes turns with another, is at most one line a minute', () => {
+  it('with alternating causes is logged at most once a minute for each cause', () => {
     const flapping = Array.from({ length: 300 }, (_, n) => {
       const causes = ['not reached', undefined, 'no leader', undefined];
       return [n * 100, causes[n % causes.length]] as const;

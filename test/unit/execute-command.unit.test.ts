@@ -10,7 +10,7 @@ import {
 import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
 import { eventIdOf } from '../../shared/aggregate/ids.ts';
 
-interface Added {
+interface AmountAdded {
   readonly type: 'Added';
   readonly data: { readonly amount: number; readonly by: string };
   readonly occurredAt: string;
@@ -24,8 +24,8 @@ interface Sum {
   readonly seen: readonly string[];
 }
 
-/** Adds up; refuses above ten; adding nothing has no effect. */
-const counter: Decider<Sum, Add, Added, 'too-much'> = {
+/** Refuses a sum above ten; adding 0 has no effect. */
+const counter: Decider<Sum, Add, AmountAdded, 'too-much'> = {
   initialState: { sum: 0, seen: [] },
   evolve: (state, { data }) => ({ sum: state.sum + data.amount, seen: [...state.seen, data.by] }),
   decide: ({ amount, by }, state) => {
@@ -59,7 +59,7 @@ describe('executing a command', () => {
     store = createMemoryEventStore();
   });
 
-  it('appends what was decided, with ids that follow from the command', async () => {
+  it('appends the decided events, with ids derived from the command', async () => {
     expect(await add(one, 3)).toMatchObject({ outcome: 'done', state: { sum: 3 } });
     expect(await history()).toEqual([eventIdOf(one, 0)]);
     for await (const { metadata } of store.readStream(stream)) {
@@ -82,14 +82,14 @@ describe('executing a command', () => {
     expect(await history()).toEqual([]);
   });
 
-  it('repeated, answers as it did, whatever has happened since', async () => {
+  it('repeated, gives the same answer, even after later events', async () => {
     const first = await add(one, 3);
     await add(two, 4);
     expect(await add(one, 3)).toEqual(first);
     expect(await history()).toHaveLength(2);
   });
 
-  it('repeated as a creation, answers from what was stored, not from what is decided now', async () => {
+  it('repeated as a creation, answers from the stored events, not from a new decision', async () => {
     await add(one, 3, {}, true);
     const again = await executeCommand(store, counter, {
       stream,
@@ -100,7 +100,7 @@ describe('executing a command', () => {
     expect(again).toMatchObject({ outcome: 'done', state: { sum: 3, seen: ['1'] } });
   });
 
-  describe('that knows the stream already', () => {
+  describe('with a known state', () => {
     const reads: string[] = [];
     const adding = (commandId: string, amount: number, known: { state: Sum; revision: number }) => {
       const readStream: EventStore['readStream'] = (name, range) => {
@@ -120,7 +120,7 @@ describe('executing a command', () => {
       reads.length = 0;
     });
 
-    it('does not read it', async () => {
+    it('does not read the stream', async () => {
       expect(await adding(two, 4, seenOne)).toMatchObject({
         state: { sum: 7, seen: ['1', '2'] },
         revision: 1,
@@ -128,7 +128,7 @@ describe('executing a command', () => {
       expect(reads).toEqual([]);
     });
 
-    it('decides on what has come since, whether it would append, refuse or do nothing', async () => {
+    it('decides on later events too, if it would append, refuse or do nothing', async () => {
       await add('33333333-3333-4333-8333-333333333333', 5);
       expect(await adding(two, 2, seenOne)).toMatchObject({ state: { sum: 10, seen: ['1', '3', '2'] } });
       const full = { state: { sum: 11, seen: [] }, revision: 0 };
@@ -140,14 +140,14 @@ describe('executing a command', () => {
       });
     });
 
-    it('repeated, answers as it did', async () => {
+    it('repeated, gives the same answer', async () => {
       const first = await adding(two, 4, seenOne);
       await add('33333333-3333-4333-8333-333333333333', 1);
       expect(await adding(two, 4, seenOne)).toEqual(first);
     });
   });
 
-  describe('on a stream that this process has seen', () => {
+  describe('on a stream that this process has cached', () => {
     let reads = 0;
     let own: EventStore;
     const addHere = (commandId: string, amount: number) =>
@@ -169,26 +169,26 @@ describe('executing a command', () => {
       expect(reads).toBe(1);
     });
 
-    it('does not read it again, however often it writes', async () => {
+    it('does not read it again for further writes', async () => {
       for (let n = 0; n < 5; n += 1) await addHere(randomUUID(), 1);
       expect(reads).toBe(1);
       expect(await history()).toHaveLength(6);
     });
 
-    it('meets what others have written as a lost race', async () => {
+    it('retries if another process has written meanwhile', async () => {
       await add(two, 4);
       expect(await addHere(randomUUID(), 2)).toMatchObject({ outcome: 'done', state: { sum: 7 } });
       expect(reads).toBe(2);
     });
 
-    it('reads it where it would refuse or do nothing: others may have changed that', async () => {
+    it('reads it before it refuses or does nothing, because another process may have written', async () => {
       await add(two, -1);
       expect(await addHere(randomUUID(), 10)).toMatchObject({ outcome: 'done', state: { sum: 10 } });
       expect(await addHere(randomUUID(), 0)).toMatchObject({ outcome: 'done', state: { sum: 10 } });
       expect(await history()).toHaveLength(3);
     });
 
-    it('finds a command that was there already, also when no claim remembers it', async () => {
+    it('finds the events of a repeated command, even if no claim records it', async () => {
       await addHere(two, 2);
       const again = await executeCommand(own, counter, {
         stream,
@@ -200,7 +200,7 @@ describe('executing a command', () => {
       expect(await history()).toHaveLength(2);
     });
 
-    it('does not keep a state that is large: what is kept is bounded', async () => {
+    it('does not cache a large state', async () => {
       const command = { amount: 1, by: 'x'.repeat(100_000) };
       await executeCommand(own, counter, { stream, command, context: context(randomUUID()) });
       expect(reads).toBe(1);
@@ -209,7 +209,7 @@ describe('executing a command', () => {
       expect(reads).toBe(3);
     });
 
-    it('finds its own events that another process has written since', async () => {
+    it('finds events of its command that another process has written', async () => {
       await add(two, 2);
       await add(randomUUID(), 3);
       expect(await addHere(two, 2)).toMatchObject({ outcome: 'done', state: { sum: 3 }, revision: 1 });
@@ -217,7 +217,7 @@ describe('executing a command', () => {
     });
   });
 
-  it('decides again when somebody else was faster', async () => {
+  it('decides again if another process was faster', async () => {
     let raced = false;
     const outcome = await add(one, 6, {
       append: async (...appended) => {
@@ -232,7 +232,7 @@ describe('executing a command', () => {
     expect(await history()).toEqual([eventIdOf(two, 0)]);
   });
 
-  it('100 at once on one stream: each appends once, and none loses a race', async () => {
+  it('100 concurrent commands on one stream append once each, without a lost race', async () => {
     let appends = 0;
     const counting: EventStore = {
       ...store,
@@ -254,12 +254,12 @@ describe('executing a command', () => {
     expect([appends, (await history()).length]).toEqual([100, 100]);
   });
 
-  it('gives up after a bounded number of lost races', async () => {
+  it('fails after a limited number of lost races', async () => {
     const append = (): Promise<never> => Promise.reject(new WrongExpectedRevisionError(stream, 0, 1));
     await expect(add(one, 1, { append })).rejects.toBeInstanceOf(TooManyConflictsError);
   });
 
-  it('passes on an unknown outcome; the repeat finds out', async () => {
+  it('reports an unknown outcome; a repeat returns the actual one', async () => {
     const lostReply: Partial<EventStore> = {
       append: async (...appended) => {
         await store.append(...appended);

@@ -9,7 +9,7 @@ const refuse = async (): Promise<never> => {
   throw new ApiError({ code: 'NOT_FOUND', message: 'No such advertiser.' });
 };
 
-/** What becomes of a key when the run behind its claim is refused. */
+/** How the key is settled when the claimed run is refused. */
 const settledAs = async (isFirst: boolean): Promise<readonly string[]> => {
   const settled: string[] = [];
   const store: IdempotencyStore = {
@@ -31,7 +31,7 @@ describe('a refusal', () => {
     expect(await settledAs(true)).toEqual(['released']);
   });
 
-  it('leaves the key to its command where an earlier run may still append: no later claim counts as the first', async () => {
+  it('keeps the command of the key if an earlier run may still append, so no later claim counts as the first', async () => {
     expect(await settledAs(false)).toEqual(['lapsed']);
   });
 });

@@ -4,7 +4,7 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import express, { type Request, type Response } from 'express';
 import { messagesOf } from '../../shared/http/express-messages.ts';
 
-it('requests and answers are what Express makes of them before it has seen them', () => {
+it('requests and responses have the prototypes of Express before Express handles them', () => {
   const app = express();
   const { IncomingMessage: AppRequest, ServerResponse: AppResponse } = messagesOf(app);
   if (AppRequest === undefined || AppResponse === undefined) throw new Error('no classes');
@@ -23,7 +23,7 @@ it('requests and answers are what Express makes of them before it has seen them'
 
   expect([Object.getPrototypeOf(request), Object.getPrototypeOf(response)]).toEqual(before);
   expect(before).toEqual([app.request, app.response]);
-  // Express' own members are there.
+  // Members of Express are available.
   expect([seen?.request.path, seen?.request.app, typeof seen?.response.json]).toEqual([
     '/things/7',
     app,

@@ -20,13 +20,13 @@ const hex = (text: string, type = 'purchase', source = SOURCE): string => {
 const TODAY = 20_000;
 
 describe('fingerprints', () => {
-  it('are stored, so they never change', () => {
+  it('never change, because they are stored', () => {
     expect(hex('')).toBe('5551935d15cfb090700d59f6943c18c6');
     expect(hex('order-4711')).toBe('43781e50d5c7c09ef90e3dbc77be1bfc');
     expect(hex('Bestellung \u{1F600} ä')).toBe('650354c77373afa6d197c555f0efbd98');
   });
 
-  it('tell ids, types and sources apart, and one text from the same with U+0000 behind it', () => {
+  it('differ by id, type and source, and if U+0000 is appended', () => {
     const other = '1f6a0a4f-7c11-5d9b-9a51-6f7b0f382f5e';
     const all = [
       hex('a'),
@@ -40,7 +40,7 @@ describe('fingerprints', () => {
     expect(new Set(all).size).toBe(all.length);
   });
 
-  it('of 200,000 ids in a row differ, in every 64 of their 128 bits', () => {
+  it('of 200,000 consecutive ids differ in both 64-bit halves', () => {
     const words = keys(200_000);
     const pairs = [new Set<bigint>(), new Set<bigint>()];
     const longs = new BigUint64Array(words.buffer);
@@ -50,7 +50,7 @@ describe('fingerprints', () => {
 });
 
 describe('the table', () => {
-  it('knows what was added and nothing else, while it grows from one shard to many', () => {
+  it('contains exactly the added fingerprints while it grows from one shard to many', () => {
     const count = 200_000;
     const table = createFingerprintTable();
     table.today(TODAY);
@@ -65,7 +65,7 @@ describe('the table', () => {
     expect(table.bytes / count).toBeLessThan(60);
   });
 
-  it('has room for ids that were chosen to meet in one place', () => {
+  it('stays small and fast for ids that were chosen to collide', () => {
     const ids = idsMeeting(SOURCE, 'purchase', 20_000);
     const words = new Uint32Array(4 * ids.length);
     ids.forEach((id, n) => into('purchase', id, words, 4 * n));
@@ -74,7 +74,7 @@ describe('the table', () => {
     table.today(TODAY);
     for (let at = 0; at < words.length; at += 4) table.add(words, at, TODAY);
     expect(table.count).toBe(ids.length);
-    // By the fingerprints' own bits they took 490 bytes each, and minutes.
+    // A table indexed by the fingerprint's bits took 490 bytes per id, and minutes.
     expect(table.bytes / table.count).toBeLessThan(60);
   });
 
@@ -129,7 +129,7 @@ describe('the table', () => {
   });
 });
 
-it('a set of fresh ones takes each once', () => {
+it('a set of new fingerprints accepts each once', () => {
   const set = createFreshSet(10);
   const words = keys(20);
   const added = Array.from({ length: 20 }, (_, n) => set.add(words, 4 * (n % 10)));

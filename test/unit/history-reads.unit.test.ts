@@ -12,8 +12,6 @@ import { createStreamHistory, type HistoryPage } from '../../query/history/strea
 import type { Position, ReadStreamOptions, RecordedEvent } from '../../shared/event-store/event-store.ts';
 import { ClientGoneError } from '../../shared/http/errors.ts';
 
-/** What reads of the past cost at most, when they end, and which log they are of. */
-
 interface NoteEvent {
   readonly type: string;
   readonly data: { readonly note: string };
@@ -31,7 +29,7 @@ const kind = auditedKind({
   initialState: { notes: [] },
   evolve: ({ notes }: Notes, { data }: NoteEvent): Notes => ({ notes: [...notes, data.note] }),
   live: (state) => (state.notes.length === 0 ? undefined : state),
-  // Each note takes the place of the one before.
+  // Each note replaces the previous one.
   audited: ({ notes }) => ({ note: notes.at(-1) }),
   idOf: () => 'notes',
 });
@@ -39,7 +37,7 @@ const kind = auditedKind({
 const stream = 'notes-1-1';
 const timeOf = (n: number): string => new Date(1_000_000 + n * 1_000).toISOString();
 
-/** @param log which one it was recorded in: only that tells it from an event of the same id in another */
+/** @param log the log that recorded it: the only difference from an event with the same id in another log */
 const noted = (revision: number, note: string, log = 'first', at = timeOf(revision)): RecordedEvent => ({
   id: `event-${revision}`,
   type: 'NoteEvent',
@@ -62,7 +60,7 @@ const noted = (revision: number, note: string, log = 'first', at = timeOf(revisi
 const logOf = (count: number): readonly RecordedEvent[] =>
   Array.from({ length: count }, (_, n) => noted(n, `${n}`));
 
-/** @param read told of every event that is read */
+/** @param read called for every event that is read */
 const storeOf = (log: () => readonly RecordedEvent[], read: () => void = () => undefined) => ({
   readStream: async function* (_: string, { from = 0, limit = Infinity }: ReadStreamOptions = {}) {
     for (const event of log().slice(from, from + limit)) {
@@ -83,17 +81,17 @@ describe('states cached from one log', () => {
 
   it('are never used for another log with the same beginning and ids', async () => {
     await fc.assert(
-      fc.asyncProperty(length, length, length, questions, async (shared, behind, otherBehind, asked) => {
-        const first = logOf(shared + behind);
-        // Restored to an earlier time, it went on at another pace.
+      fc.asyncProperty(length, length, length, questions, async (shared, more, otherMore, asked) => {
+        const first = logOf(shared + more);
+        // Restored from a backup, then continued with other events at other times.
         const other = [
           ...first.slice(0, shared),
-          ...Array.from({ length: otherBehind }, (_, n) =>
+          ...Array.from({ length: otherMore }, (_, n) =>
             noted(shared + n, `other ${n}`, 'other', timeOf(shared + 2 * n)),
           ),
         ];
         let now = first;
-        const kept = createStreamHistory(
+        const cached = createStreamHistory(
           storeOf(() => now),
           createFoldCache(
             storeOf(() => now),
@@ -105,7 +103,7 @@ describe('states cached from one log', () => {
           const store = storeOf(() => now);
           const fresh = createStreamHistory(store, createFoldCache(store, 1_000_000));
           const wanted: Until = point;
-          expect(await kept.stateAt(kind, stream, wanted)).toMatchObject(
+          expect(await cached.stateAt(kind, stream, wanted)).toMatchObject(
             await fresh.stateAt(kind, stream, wanted),
           );
         }
@@ -120,13 +118,13 @@ describe('states cached from one log', () => {
       () => logOf(100),
       () => (read += 1),
     );
-    const kept = createFoldCache(store, 1_000_000);
-    const history = createStreamHistory(store, kept);
+    const cached = createFoldCache(store, 1_000_000);
+    const history = createStreamHistory(store, cached);
     await history.stateAt(kind, stream, { revision: 96 });
-    kept.interrupt();
+    cached.interrupt();
     read = 0;
     await history.stateAt(kind, stream, { revision: 100 });
-    // The event that was the kept state's last one, and what came behind it.
+    // Reads the last event of the cached state and the events after it.
     expect(read).toBe(5);
 
     const across = createFoldCache(
@@ -152,13 +150,13 @@ describe('states cached from one log', () => {
       () => logOf(100),
       () => (read += 1),
     );
-    const kept = createFoldCache(store, 1_000_000);
-    const leaving = createStreamHistory(store, kept, () => read > 50);
+    const cached = createFoldCache(store, 1_000_000);
+    const leaving = createStreamHistory(store, cached, () => read > 50);
     await expect(leaving.stateAt(kind, stream, { revision: 'last' })).rejects.toThrow(ClientGoneError);
     expect(read).toBe(51);
     await expect(leaving.page(kind, { stream }, 0, 10)).rejects.toThrow(ClientGoneError);
     read = 0;
-    const staying = createStreamHistory(store, kept);
+    const staying = createStreamHistory(store, cached);
     expect((await staying.stateAt(kind, stream, { revision: 'last' })).revision).toBe(100);
     expect(read).toBe(100 - 48 + 1);
   });
@@ -179,11 +177,11 @@ describe('a page of large entries', () => {
       pages.push(events.map(({ event }) => event.revision));
       after = next;
     }
-    // The first has no earlier note; two others, each with its earlier note, exceed a page.
+    // The first entry has no earlier note. Two other entries, each with its earlier note, exceed a page.
     expect(pages).toEqual([[0, 1], [2], [3], [4], [5], [6]]);
   });
 
-  it('has at least one entry; in the audit log, too', async () => {
+  it('has at least one entry, also in the audit log', async () => {
     const reads = {
       forEach: createSharedForEach({ each: 2, together: 2 }),
       kindOf: () => kind,
@@ -207,8 +205,8 @@ describe('a page of large entries', () => {
   });
 });
 
-describe('lanes', () => {
-  it('are shared: a bounded number of works runs concurrently for all callers, and all are done', async () => {
+describe('shared concurrency limits', () => {
+  it('bound the concurrent items of all callers together, and every item is processed', async () => {
     const forEach = createSharedForEach({ each: 4, together: 6 });
     let running = 0;
     let most = 0;
@@ -226,7 +224,7 @@ describe('lanes', () => {
     expect(done.toSorted((a, b) => a - b)).toEqual(ofThree.flat());
   });
 
-  it('start no work after a failure, and are free again', async () => {
+  it('start no work after a failure, and are released', async () => {
     const forEach = createSharedForEach({ each: 2, together: 2 });
     const begun: number[] = [];
     const failing = forEach([1, 2, 3, 4, 5, 6], async (item) => {
@@ -240,7 +238,7 @@ describe('lanes', () => {
     expect(begun).toEqual([1, 2, 7]);
   });
 
-  it('are used only for pending work: an empty call does not wait', async () => {
+  it('do not delay a call without items', async () => {
     const forEach = createSharedForEach({ each: 4, together: 2 });
     const others = new EventEmitter();
     const working = forEach(['one', 'another'], async () => void (await once(others, 'done')));

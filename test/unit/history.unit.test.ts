@@ -108,7 +108,7 @@ const kind = auditedKind({
 });
 
 const stream = 'notes-1-1';
-/** Clocks of two nodes: every third event is decided by one that is behind. */
+/** The clocks of two nodes: every third event comes from the slow one. */
 const timeOf = (n: number): string =>
   new Date(1_000_000 + n * 1_000 - (n % 3 === 0 ? 5_000 : 0)).toISOString();
 
@@ -126,34 +126,31 @@ describe('states of the past', () => {
   const count = 200;
   const all = Array.from({ length: count }, (_, n) => n);
 
-  // The second holds next to nothing, and forgets all the time.
-  it.each([1_000_000, 3_000])(
-    'are the folds up to there, with %i bytes to remember them in',
-    async (bytes) => {
-      const store = await storeOf(count);
-      const history = createStreamHistory(store, createFoldCache(store, bytes));
-      const stateAt = async (until: Until) => {
-        const { state, revision } = await history.stateAt(kind, stream, until);
-        expect((state as Notes).notes).toEqual(all.slice(0, revision));
-        return revision;
-      };
-      await fc.assert(
-        fc.asyncProperty(fc.nat({ max: count + 5 }), async (revision) => {
-          expect(await stateAt({ revision })).toBe(Math.min(revision, count));
-        }),
-        { numRuns: 60 },
-      );
-      await fc.assert(
-        fc.asyncProperty(fc.nat({ max: count }), async (n) => {
-          const instant = timeOf(n);
-          const beyond = all.findIndex((one) => timeOf(one) > instant);
-          expect(await stateAt({ instant })).toBe(beyond < 0 ? count : beyond);
-        }),
-        { numRuns: 60 },
-      );
-      expect(await stateAt({ revision: 'last' })).toBe(count);
-    },
-  );
+  // The second size holds almost nothing and evicts all the time.
+  it.each([1_000_000, 3_000])('equal the folds up to that point, with a cache of %i bytes', async (bytes) => {
+    const store = await storeOf(count);
+    const history = createStreamHistory(store, createFoldCache(store, bytes));
+    const stateAt = async (until: Until) => {
+      const { state, revision } = await history.stateAt(kind, stream, until);
+      expect((state as Notes).notes).toEqual(all.slice(0, revision));
+      return revision;
+    };
+    await fc.assert(
+      fc.asyncProperty(fc.nat({ max: count + 5 }), async (revision) => {
+        expect(await stateAt({ revision })).toBe(Math.min(revision, count));
+      }),
+      { numRuns: 60 },
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.nat({ max: count }), async (n) => {
+        const instant = timeOf(n);
+        const beyond = all.findIndex((one) => timeOf(one) > instant);
+        expect(await stateAt({ instant })).toBe(beyond < 0 ? count : beyond);
+      }),
+      { numRuns: 60 },
+    );
+    expect(await stateAt({ revision: 'last' })).toBe(count);
+  });
 
   it('changes of some revisions equal those in the whole history', async () => {
     const store = await storeOf(count);
@@ -194,7 +191,7 @@ describe("the shared parts of an account's states", () => {
     );
   });
 
-  it('one more key among thousands copies none of the others', () => {
+  it('one more key among thousands does not copy the others', () => {
     const issued = (keyId: string): AccountEvent => ({
       type: 'ApiKeyIssued',
       data: { keyId, name: 'Key', maskedKey: 'bx_***', userId: '7-1', scopes: [] },
@@ -220,7 +217,7 @@ describe("the shared parts of an account's states", () => {
   });
 });
 
-it('an entry is found by every campaign of its resource, and by the one it leaves', () => {
+it('an entry is found through every campaign of its resource, and through the one that the resource leaves', () => {
   const attached = campaignsAfter(['a'], { campaignIds: ['b'], leaves: undefined });
   expect(attached).toEqual({ campaignIds: ['a', 'b'], foundBy: ['a', 'b'] });
   const detached = campaignsAfter(['a', 'b'], { campaignIds: [], leaves: 'a' });
@@ -235,7 +232,7 @@ describe('refused requests', () => {
     requestId: 'r',
     refusal: new ApiError({ code, message: 'No.' }),
   });
-  /** A database of which each statement does what is said next. */
+  /** The test answers each statement. */
   const openLog = () => {
     const statements: { readonly ids: string; readonly answer: (error?: unknown) => void }[] = [];
     const query = ({ values }: { readonly values: readonly Buffer[] }) =>
@@ -264,10 +261,10 @@ describe('refused requests', () => {
     const second = log.flush();
     await Promise.resolve();
     expect(statements).toHaveLength(1);
-    statements[0]?.answer(new Error('away'));
-    await expect(first).rejects.toThrow('away');
+    statements[0]?.answer(new Error('unavailable'));
+    await expect(first).rejects.toThrow('unavailable');
     while (statements.length < 2) await Promise.resolve();
-    // What waited, and what came meanwhile; the former as the same rows.
+    // The retry contains the failed rows with the same ids, and later ones.
     expect(statements[1]?.ids.length).toBeGreaterThan(statements[0]?.ids.length ?? 0);
     expect(statements[1]?.ids).toContain(statements[0]?.ids.slice(-32));
     statements[1]?.answer();
@@ -282,7 +279,7 @@ describe('refused requests', () => {
     expect(await dropped()).toBe(1);
   });
 
-  it('beyond the limit do not hide those of other accounts, nor denied ones', async () => {
+  it('beyond the limit do not displace those of other accounts, nor FORBIDDEN ones', async () => {
     const { log, dropped } = openLog();
     for (let n = 0; n < 70; n += 1) log.refused(refused('api-key:a', 'VALIDATION_ERROR'));
     expect(await dropped()).toBe(10);

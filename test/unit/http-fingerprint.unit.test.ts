@@ -4,9 +4,7 @@ import { equalJson } from '../../domain/equal-json.ts';
 import { canonicalJson } from '../../shared/json/canonical-json.ts';
 import { fingerprintOf, type FingerprintParts } from '../../shared/idempotency/request-fingerprint.ts';
 
-/** What makes two requests the same request (RFC 8785). */
-
-/** JSON as it is after the ingress: no lone surrogates, no -0. */
+/** JSON values that the ingress accepts: no lone surrogates, no -0. */
 const anyJson = fc
   .jsonValue({ stringUnit: 'binary', maxDepth: 4 })
   .map((value) => JSON.parse(JSON.stringify(value)) as unknown);
@@ -60,7 +58,7 @@ describe('canonical JSON', () => {
     );
   });
 
-  it('says the same value', () => {
+  it('parses to the same value', () => {
     fc.assert(
       fc.property(anyJson, (value) => {
         expect(equalJson(JSON.parse(canonicalJson(value)), value)).toBe(true);
@@ -68,7 +66,7 @@ describe('canonical JSON', () => {
     );
   });
 
-  it('is the RFC’s own example', () => {
+  it('equals the example of RFC 8785', () => {
     const text =
       '{"numbers":[333333333.33333329,1E30,4.50,2e-3,0.000000000000000000000000001],"string":"\\u20ac$\\u000F\\u000aA\'\\u0042\\u0022\\u005c\\\\\\"\\/","literals":[null,true,false]}';
     expect(canonicalJson(JSON.parse(text))).toBe(
@@ -92,7 +90,7 @@ describe('a fingerprint', () => {
     );
   });
 
-  it('differs with any value in the body', () => {
+  it('differs for any change in the body', () => {
     fc.assert(
       fc.property(anyJson, (body) => {
         const same = print({ body });
@@ -113,11 +111,11 @@ describe('a fingerprint', () => {
     ['emptiness of the body', { body: {} }],
     ['null in the body', { body: { name: null } }],
     ['text that looks like nothing', { body: '' }],
-  ])('differs with the %s', (_what, parts) => {
+  ])('differs by %s', (_what, parts) => {
     expect(print(parts)).not.toBe(print({}));
   });
 
-  it('no two of these are the same', () => {
+  it('differs for each of these bodies', () => {
     const bodies = [
       undefined,
       null,
@@ -136,7 +134,7 @@ describe('a fingerprint', () => {
     expect(new Set(bodies.map((body) => print({ body }))).size).toBe(bodies.length);
   });
 
-  it('text in a path value cannot pass for a body', () => {
+  it('cannot be forged by text in a path value', () => {
     const one = print({ pathValues: { id: '7"}\n{"name":"Acme' }, body: undefined });
     expect(one).not.toBe(print({ pathValues: { id: '7' }, body: { name: 'Acme' } }));
   });

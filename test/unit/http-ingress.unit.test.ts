@@ -17,7 +17,7 @@ const refusedWith = (work: () => unknown): ApiError['body'] | undefined => {
   }
 };
 
-/** What Postgres can hold in text and jsonb: no U+0000, no lone surrogates, in members' names too. */
+/** Whether Postgres can store it: no U+0000 or lone surrogates in text or member names. */
 const storable = (value: unknown): boolean => {
   if (typeof value === 'string') return value.isWellFormed() && !value.includes('\0');
   if (typeof value === 'number') return Number.isFinite(value);
@@ -25,7 +25,7 @@ const storable = (value: unknown): boolean => {
   return Object.entries(value).every(([name, member]) => storable(name) && storable(member));
 };
 
-/** JSON text as strange as it gets: strings of any code units, big numbers, doubled and forbidden members. */
+/** Unusual JSON texts: any code units, big numbers, duplicate and forbidden members. */
 const { value: anyJsonText } = fc.letrec<{ value: string }>((tie) => {
   const text = fc
     .oneof(
@@ -49,7 +49,7 @@ const { value: anyJsonText } = fc.letrec<{ value: string }>((tie) => {
 });
 
 describe('JSON ingress', () => {
-  it('what passes can be written, read again unchanged, and stored', () => {
+  it('an accepted value can be stored, and serialized and parsed without a change', () => {
     let passed = 0;
     fc.assert(
       fc.property(anyJsonText, (text) => {
@@ -62,7 +62,7 @@ describe('JSON ingress', () => {
         }
         passed += 1;
         expect(storable(value)).toBe(true);
-        // Jest's own comparison is misled by members named `constructor`.
+        // Jest's comparison fails for members named `constructor`.
         expect(isDeepStrictEqual(JSON.parse(JSON.stringify(value)), value)).toBe(true);
         expect(isDeepStrictEqual(parse(JSON.stringify(value)), value)).toBe(true);
       }),
@@ -71,7 +71,7 @@ describe('JSON ingress', () => {
     expect(passed).toBeGreaterThan(500);
   });
 
-  it('ordinary JSON always passes', () => {
+  it('ordinary JSON is accepted', () => {
     const name = fc
       .string({ unit: 'grapheme' })
       .filter((text) => text !== '__proto__' && !text.includes('\0'));
@@ -85,7 +85,7 @@ describe('JSON ingress', () => {
     );
   });
 
-  it('any bytes give a value or a refusal', () => {
+  it('any bytes result in a value or a refusal', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
         const refused = refusedWith(() => parseJsonBody(bytes));
@@ -109,7 +109,7 @@ describe('JSON ingress', () => {
     }
   });
 
-  it('a million values are taken, one more is refused, however they are grouped', () => {
+  it('a million values are accepted and one more is refused, in any grouping', () => {
     const lists = (counts: readonly number[]): string =>
       `[${counts.map((count) => `[${Array(count).fill('0').join()}]`).join()}]`;
     expect(refusedWith(() => parse(lists([999_999])))).toBeUndefined();
@@ -120,14 +120,14 @@ describe('JSON ingress', () => {
     }
   });
 
-  it('100,000 members of an audience with every identifier are taken', () => {
+  it('100,000 members of an audience with every identifier are accepted', () => {
     const [externalId, hashedEmail, hashedPhone] = ['id', 'a'.repeat(64), 'b'.repeat(64)];
     const member = { externalId, hashedEmail, hashedPhone, uids: [{ type: 'uid2', value: 'c' }] };
     const body = { audiences: [{ audienceId: 'a', add: Array.from({ length: 100_000 }, () => member) }] };
     expect(refusedWith(() => parse(JSON.stringify(body)))).toBeUndefined();
   });
 
-  it('the field is a text of its own: bounded, and storable itself', () => {
+  it('the field of a refusal has a limited length and can be stored', () => {
     const field = refusedWith(() => parse(`{"${'n'.repeat(5_000)}":"\\u0000"}`))?.field ?? '';
     expect(field).toBe('n'.repeat(200));
     expect(refusedWith(() => parse(`{"${'n'.repeat(199)}😀":"\\u0000"}`))?.field?.isWellFormed()).toBe(true);
@@ -139,7 +139,7 @@ describe('JSON ingress', () => {
   });
 });
 
-describe('items that are judged one by one', () => {
+describe('items that are validated one by one', () => {
   const items = (text: string): readonly unknown[] => {
     const { items: read } = parseJsonBody(Buffer.from(text), 'items') as {
       readonly items: readonly unknown[];
@@ -147,7 +147,7 @@ describe('items that are judged one by one', () => {
     return read;
   };
 
-  it('are each what they would be as a body: the same value, or refused with their text', () => {
+  it('equal the item as a body: the same value, or refused with its text', () => {
     let refused = 0;
     fc.assert(
       fc.property(fc.array(anyJsonText, { minLength: 1, maxLength: 6 }), (texts) => {
@@ -178,11 +178,11 @@ describe('items that are judged one by one', () => {
     ['{"a\\ud800":1}', 'text with half of a surrogate pair', 'a\ud800'],
     ['{"__proto__":1}', 'a member named __proto__', '__proto__'],
     [`{"a":${'['.repeat(200_000)}${']'.repeat(200_000)}}`, 'values nested deeper than 32 levels', 'a'],
-  ])('say what of them is refused: %#', (text, fault, member) => {
+  ])('name the refused member: %#', (text, fault, member) => {
     expect(items(`{"items":[0,${text},{}]}`)).toEqual([0, { text, fault, member }, {}]);
   });
 
-  it('are those of the last member of the name, however it is written', () => {
+  it('belong to the last member with the name, also if it contains escapes', () => {
     const body = '{"items":[1,2],"\\u0069tems":[ "]," , {"items":[1e999]} ]}';
     expect(items(body)).toEqual([
       '],',
@@ -192,11 +192,11 @@ describe('items that are judged one by one', () => {
   });
 
   it.each([
-    ['a number outside of them', '{"items":[1e999],"a":1e999}', 'a'],
-    ['a number in another list of the name', '{"items":[],"a":{"items":[1e999]}}', 'a.items.0'],
-    ['too many values in all of them', `{"items":[${Array(1_000_001).fill('0').join()}]}`, 'items'],
-    ['too many values in one of them', `{"items":[1,[${Array(1_000_001).fill('0').join()}]]}`, 'items.1'],
-  ])('do not keep the body from being refused: %s', (_, text, field) => {
+    ['a number outside the items', '{"items":[1e999],"a":1e999}', 'a'],
+    ['a number in another list with the name', '{"items":[],"a":{"items":[1e999]}}', 'a.items.0'],
+    ['too many values in all items', `{"items":[${Array(1_000_001).fill('0').join()}]}`, 'items'],
+    ['too many values in one item', `{"items":[1,[${Array(1_000_001).fill('0').join()}]]}`, 'items.1'],
+  ])('do not prevent a refusal of the body: %s', (_, text, field) => {
     expect(refusedWith(() => items(text))).toMatchObject({ code: 'VALIDATION_ERROR' });
     expect(field).toContain(refusedWith(() => items(text))?.field ?? '');
   });
@@ -205,7 +205,7 @@ describe('items that are judged one by one', () => {
 describe('query strings', () => {
   const known = new Set(['take', 'name', '__proto__x']);
 
-  it('any text gives known parameters or a refusal', () => {
+  it('any text results in known parameters or a refusal', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.webQueryParameters()), (search) => {
         let parameters: Readonly<Record<string, string>>;
@@ -222,7 +222,7 @@ describe('query strings', () => {
     );
   });
 
-  it('what a browser writes is read back', () => {
+  it('parameters that a browser encodes are decoded', () => {
     const value = fc.string({ unit: 'grapheme', minLength: 1 }).filter((text) => !text.includes('\0'));
     fc.assert(
       fc.property(value, value, (name, other) => {

@@ -25,7 +25,7 @@ describe('the OpenAPI document', () => {
     expect(checkOpenApi(document)).toEqual([]);
   });
 
-  it('says of every parameter what may be sent', () => {
+  it('describes every parameter', () => {
     expect(document.paths['/toys']?.['get']?.parameters).toEqual([
       {
         name: 'take',
@@ -75,7 +75,7 @@ describe('the OpenAPI document', () => {
     ]);
   });
 
-  it('says of counted routes what their answers tell of the limit, and of others nothing', () => {
+  it('describes rate-limit headers for counted routes only', () => {
     const reference = (name: string) => ({ $ref: `#/components/headers/${name}` });
     expect(document.paths['/toys']?.['get']).toMatchObject({
       responses: {
@@ -94,7 +94,7 @@ describe('the OpenAPI document', () => {
     expect(JSON.stringify(uncounted.paths)).not.toMatch(/RateLimit|429/);
   });
 
-  it('offers the idempotency key on writes, and asks for a credential where one is needed', () => {
+  it('declares the idempotency key for writes, and a credential where one is required', () => {
     expect(document.paths['/toys']?.['post']).toMatchObject({
       security: [{ bearer: ['exchange:write'] }],
       parameters: [{ name: 'Idempotency-Key', in: 'header', required: false }],
@@ -103,7 +103,7 @@ describe('the OpenAPI document', () => {
     expect(document.paths['/toys/newest']?.['get']).toMatchObject({ security: [], parameters: [] });
   });
 
-  it('shows the envelope of every answer', () => {
+  it('describes the envelope of every response', () => {
     expect(document.paths['/toys']?.['get']?.['responses']).toMatchObject({
       200: {
         content: {
@@ -125,7 +125,7 @@ describe('the OpenAPI document', () => {
     });
   });
 
-  it('refuses two different schemas of one id, and two operations of one', () => {
+  it('refuses two different schemas or two operations with one id', () => {
     const withData = (operationId: string, data: z.ZodType): Route =>
       route({
         method: 'get',

@@ -9,10 +9,10 @@ import { NOT_RFC_3339 } from '../../domain/rfc3339.ts';
 
 const id = pathIntegerId('thing');
 const paging = z.object(pagingParameters(200));
-const takes = (schema: z.ZodType, input: unknown): boolean => schema.safeParse(input).success;
+const accepts = (schema: z.ZodType, input: unknown): boolean => schema.safeParse(input).success;
 
 describe('an integer id', () => {
-  it('has one spelling, and is read as what it says', () => {
+  it('has one spelling', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 2_147_483_647 }), (number) => {
         expect(id.parse(String(number))).toBe(number);
@@ -20,35 +20,35 @@ describe('an integer id', () => {
     );
   });
 
-  it('of any other text is refused', () => {
+  it('in any other spelling is refused', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.bigInt().map(String), fc.double().map(String)), (text) => {
         const canonical = /^[1-9]\d{0,9}$/.test(text) && Number(text) <= 2_147_483_647;
-        expect(takes(id, text)).toBe(canonical);
+        expect(accepts(id, text)).toBe(canonical);
       }),
       { numRuns: 1_000 },
     );
   });
 
   it.each(['', '0', '-0', '00', '01', '1 ', '1\n', '1e1', '٣', '2147483648', 1, null, ['1'], true])(
-    '%j is none',
+    '%j is not an integer id',
     (input) => {
-      expect(takes(id, input)).toBe(false);
+      expect(accepts(id, input)).toBe(false);
     },
   );
 });
 
 describe('a boolean of a query', () => {
-  it('is true or false, and nothing that looks like it', () => {
+  it('accepts only true and false', () => {
     expect([queryBoolean().parse('true'), queryBoolean().parse('false')]).toEqual([true, false]);
     for (const input of ['', 'True', '1', '0', 'yes', 'null', true, null]) {
-      expect(takes(queryBoolean(), input)).toBe(false);
+      expect(accepts(queryBoolean(), input)).toBe(false);
     }
   });
 });
 
-describe('a moment', () => {
-  it('is read as `readRfc3339` reads it; what is wrong is said once', () => {
+describe('an instant', () => {
+  it('is parsed by `readRfc3339`; an error is reported once', () => {
     expect(instant().parse('2026-01-31t13:00:00.0001239+01:00')).toBe(Date.parse('2026-01-31T12:00:00Z'));
     const problemsOf = (text: unknown) =>
       instant()
@@ -62,11 +62,11 @@ describe('a moment', () => {
 });
 
 describe('bounded text', () => {
-  it('counts code points, whatever they are', () => {
+  it('counts any code points', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 12 }), (text) => {
         const length = Array.from(text).length;
-        expect(takes(boundedText(3, 8), text)).toBe(length >= 3 && length <= 8);
+        expect(accepts(boundedText(3, 8), text)).toBe(length >= 3 && length <= 8);
       }),
     );
   });
@@ -90,11 +90,11 @@ describe('a page', () => {
     }
   };
 
-  it('is of 50 from the beginning unless said otherwise', () => {
+  it('has 50 rows from the beginning by default', () => {
     expect(pageFor({})).toEqual({ take: 50, skip: 0 });
   });
 
-  it('is what was asked for under either name, never something near it', () => {
+  it('is exactly the requested one, under either name', () => {
     fc.assert(
       fc.property(fc.integer({ min: -10, max: 220 }), fc.maxSafeNat(), fc.boolean(), (take, skip, alias) => {
         const [takeName, skipName] = alias ? (['limit', 'offset'] as const) : (['take', 'skip'] as const);
@@ -105,14 +105,14 @@ describe('a page', () => {
     );
   });
 
-  it('may begin at 2^53 - 1 at most', () => {
+  it('begins at most at 2^53 - 1', () => {
     expect(pageFor({ skip: '9007199254740991' }).skip).toBe(9_007_199_254_740_991);
     expect(refusedField({ skip: '9007199254740992' })).toBe('skip');
     expect(refusedField({ offset: '9007199254740993' })).toBe('offset');
   });
 
   it.each(['take', 'skip', 'limit', 'offset'])(
-    'that is beyond any bound is one issue, of %s as it was sent',
+    'beyond any limit is one issue that names the sent parameter: %s',
     (name) => {
       for (const value of ['9007199254740992', '9999999999999999', '99999999999999999999']) {
         const issues = paging.safeParse({ [name]: value }).error?.issues ?? [];
@@ -121,7 +121,7 @@ describe('a page', () => {
     },
   );
 
-  it('is refused when two names say two things', () => {
+  it('is refused if two names have different values', () => {
     expect(pageFor({ take: '7', limit: '7', skip: '3', offset: '3' })).toEqual({ take: 7, skip: 3 });
     expect(refusedField({ take: '7', limit: '8' })).toBe('limit');
     expect(refusedField({ skip: '0', offset: '1' })).toBe('offset');
@@ -133,7 +133,7 @@ describe('validation', () => {
     const schema = z.object({ items: z.array(z.int()) });
     try {
       validate(schema, { items: Array.from({ length: 500 }, () => 'x') });
-      expect('refused').toBe('taken');
+      expect('refused').toBe('accepted');
     } catch (error) {
       const { field, details } = (error as ApiError).body;
       expect(field).toBe('items.0');

@@ -8,14 +8,12 @@ import { syndicationAggregate, syndicationStream } from '../../domain/syndicatio
 import { executeCommand } from '../../shared/aggregate/execute-command.ts';
 import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
 
-/** An agent is told all that stays, and nothing else, until that is so there. */
-
 const NOW = '2026-01-01T00:00:00.000Z';
 const KEPT = { by: 'the-rest', itemsMax: 1_000, mayBeEmpty: true } as const;
-const away: AgentAnswer = { outcome: 'retry', message: 'It is away.', afterMs: 0 };
+const unavailable: AgentAnswer = { outcome: 'retry', message: 'Unavailable.', afterMs: 0 };
 const notKnown = new TryAgainError('not known', { afterMs: 2_000, isTry: false });
 
-/** X was switched on and off at an agent that does each key once. */
+/** `x` was switched on and off at an agent that executes each idempotency key once. */
 const given = async () => {
   const store = createMemoryEventStore();
   const [recordId, agentId] = [randomUUID(), randomUUID()];
@@ -42,10 +40,10 @@ const given = async () => {
 
   const agent = {
     has: new Set(['x']),
-    /** How the next calls are answered that are not asked after a task; then at once. */
-    plan: [] as ('task' | 'unknown' | 'at once')[],
+    /** How the agent answers the next calls, except polls of a task. Default: immediately. */
+    plan: [] as ('task' | 'unknown' | 'immediately')[],
     isAlwaysLater: false,
-    told: [] as string[][],
+    lists: [] as string[][],
     keys: [] as string[],
   };
   const answers = new Map<string, AgentAnswer>();
@@ -61,27 +59,27 @@ const given = async () => {
     if (known !== undefined) return known;
     const items = (request['event_sources'] ?? []) as readonly { readonly event_source_id: string }[];
     const ids = items.map(({ event_source_id }) => event_source_id);
-    agent.told.push(ids);
+    agent.lists.push(ids);
     agent.keys.push(key);
-    const how = agent.plan.shift() ?? (agent.isAlwaysLater ? 'task' : 'at once');
+    const how = agent.plan.shift() ?? (agent.isAlwaysLater ? 'task' : 'immediately');
     const end = (): void => void (agent.has = new Set(ids));
     if (how === 'task') tasks.set(key, end);
     else end();
     const answer: AgentAnswer = how === 'task' ? { outcome: 'submitted', taskId: key, taskOf: 'ADCP' } : done;
     answers.set(key, answer);
-    return how === 'unknown' ? away : answer;
+    return how === 'unknown' ? unavailable : answer;
   };
 
-  /** What is to stay at each look; the last of them from then on. Undefined: not known now. */
-  const run = async (...looks: readonly (readonly string[] | undefined)[]) => {
-    let look = 0;
+  /** @param reads what each read of the remaining resources returns, then the last one; undefined: not known */
+  const run = async (...reads: readonly (readonly string[] | undefined)[]) => {
+    let read = 0;
     const options = {
       store,
       clock: { now: () => Date.parse(NOW) },
       secrets: {},
       atAgents: {
         kept: async () => {
-          const kept = looks[Math.min(look++, looks.length - 1)];
+          const kept = reads[Math.min(read++, reads.length - 1)];
           if (kept === undefined) throw notKnown;
           return kept.map((resourceId) => ({ advertiserId: 2, resourceId, hasFailed: false }));
         },
@@ -115,44 +113,44 @@ const given = async () => {
   return { agent, run, finish };
 };
 
-describe('a list that is the same again', () => {
-  it('is told again when another was taken in meanwhile, although nothing was ever tried in vain', async () => {
+describe('a list that equals an earlier one', () => {
+  it('is sent again if the agent accepted another list meanwhile', async () => {
     const { agent, run, finish } = await given();
     agent.plan.push('task', 'task');
     expect(await run([])).toBe('waits');
     finish();
     expect(await run(['y'])).toBe('waits');
-    // Y is switched off, and dropped at once; what is under way here brings it back.
+    // `y` is switched off and deleted at once; the list that is still in progress adds it again.
     agent.has.delete('y');
     finish();
     expect(agent.has).toEqual(new Set(['y']));
     expect(await run([])).toBe('over');
-    expect({ has: agent.has, told: agent.told }).toEqual({ has: new Set(), told: [[], ['y'], []] });
+    expect({ has: agent.has, lists: agent.lists }).toEqual({ has: new Set(), lists: [[], ['y'], []] });
   });
 
   it.each([
-    ['another was told meanwhile, by a run that ended half way', ['at once'], [[], ['y'], []]],
-    ['nobody knows what became of the other', ['unknown'], [[], ['y'], []]],
-  ] as const)('is told again when %s', async (_what, how, told) => {
+    ['another list was sent meanwhile, by a run that was interrupted', ['immediately'], [[], ['y'], []]],
+    ['the outcome of another list is unknown', ['unknown'], [[], ['y'], []]],
+  ] as const)('is sent again if %s', async (_what, how, lists) => {
     const { agent, run, finish } = await given();
     agent.plan.push('task', ...how);
     expect(await run([])).toBe('waits');
     finish();
     expect(await run([], ['y'], undefined)).not.toBe('over');
     expect(await run([])).toBe('over');
-    expect({ has: agent.has, told: agent.told }).toEqual({ has: new Set(), told });
+    expect({ has: agent.has, lists: agent.lists }).toEqual({ has: new Set(), lists });
   });
 
-  it('is not told again while it is what was taken in last: an agent that finishes all later is told once', async () => {
+  it('is not sent again if the agent accepted it last, even if the agent finishes it later', async () => {
     const { agent, run, finish } = await given();
     agent.isAlwaysLater = true;
     for (let n = 0; n < 3; n++) expect(await run(['y'])).toBe('waits');
     finish();
     expect(await run(['y'])).toBe('over');
-    expect({ has: agent.has, told: agent.told }).toEqual({ has: new Set(['y']), told: [['y']] });
+    expect({ has: agent.has, lists: agent.lists }).toEqual({ has: new Set(['y']), lists: [['y']] });
   });
 
-  it('is told again after a call of which nobody knows what became, under another key', async () => {
+  it('is sent again under another key after a call with an unknown outcome', async () => {
     const { agent, run } = await given();
     agent.plan.push('unknown');
     expect(await run(['y'])).toBe('failed');

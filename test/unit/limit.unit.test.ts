@@ -6,7 +6,7 @@ const tooBusy = (): Error => new Error('busy');
 const never = (): Promise<never> => new Promise(() => undefined);
 
 describe('one at a time', () => {
-  it('runs work of a key one after the other, in the order of asking', async () => {
+  it('runs the calls of a key one after the other, in order', async () => {
     const take = createOneAtATime({ waitMsMax: 1_000, waitingMax: 100, tooBusy });
     const log: string[] = [];
     await Promise.all(
@@ -21,22 +21,22 @@ describe('one at a time', () => {
     expect(log).toEqual([1, 2, 3, 4].flatMap((n) => [`begin ${n}`, `end ${n}`]));
   });
 
-  it('does not let other keys wait', async () => {
+  it('does not delay other keys', async () => {
     const take = createOneAtATime({ waitMsMax: 1_000, waitingMax: 100, tooBusy });
     void take('a', never);
     expect(await take('b', async () => 7)).toBe(7);
   });
 
-  it('goes on behind work that fails', async () => {
+  it('continues after a failed call', async () => {
     const take = createOneAtATime({ waitMsMax: 1_000, waitingMax: 100, tooBusy });
     const failing = take('a', () => Promise.reject(new Error('failed')));
-    const behind = take('a', async () => 'done');
+    const next = take('a', async () => 'done');
     await expect(failing).rejects.toThrow('failed');
-    expect(await behind).toBe('done');
+    expect(await next).toBe('done');
     expect(await take('a', async () => 'again')).toBe('again');
   });
 
-  it('gives up after a while: the work never runs, and what is behind it is next', async () => {
+  it('refuses a call after its waiting time and never runs it; the next one runs', async () => {
     const take = createOneAtATime({ waitMsMax: 30, waitingMax: 100, tooBusy });
     let free = (): void => undefined;
     const holding = take('a', () => new Promise<void>((resolve) => (free = resolve)));
@@ -51,7 +51,7 @@ describe('one at a time', () => {
     expect([await next, ran]).toEqual(['next', false]);
   });
 
-  it('refuses at once when too many wait', async () => {
+  it('refuses immediately if too many wait', async () => {
     const take = createOneAtATime({ waitMsMax: 30, waitingMax: 1, tooBusy });
     void take('a', never);
     const waiting = take('a', never);
@@ -61,7 +61,7 @@ describe('one at a time', () => {
 });
 
 describe('a limit', () => {
-  it('runs so many at once, and the others in the order of asking', async () => {
+  it('runs a limited number at once, and the others in order', async () => {
     const limit = createLimit({ atOnceMax: 2, waitingMax: 100, tooBusy });
     let [running, most] = [0, 0];
     const begun: number[] = [];
@@ -78,7 +78,7 @@ describe('a limit', () => {
     expect([most, begun]).toEqual([2, [1, 2, 3, 4, 5]]);
   });
 
-  it('refuses work that waits too long, or finds the queue full, and never runs it', async () => {
+  it('refuses and never runs a call that waits too long or finds the queue full', async () => {
     const limit = createLimit({ atOnceMax: 1, waitingMax: 1, tooBusy });
     let free = (): void => undefined;
     const holding = limit(0, () => new Promise<void>((resolve) => (free = resolve)));

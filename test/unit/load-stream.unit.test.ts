@@ -6,16 +6,16 @@ import type { EventStore } from '../../shared/event-store/event-store.ts';
 import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
 import { eventIdOf } from '../../shared/aggregate/ids.ts';
 
-interface Counted {
-  readonly type: 'Counted';
+interface CountRaised {
+  readonly type: 'CountRaised';
   readonly data: object;
   readonly occurredAt: string;
 }
 
-const counter: Fold<{ readonly count: number }, Counted> = {
+const counter: Fold<{ readonly count: number }, CountRaised> = {
   initialState: { count: 0 },
   evolve: ({ count }) => ({ count: count + 1 }),
-  events: { Counted: { schemaVersion: 1 } },
+  events: { CountRaised: { schemaVersion: 1 } },
 };
 
 const stream = 'counter-7-1';
@@ -23,15 +23,15 @@ const commandId = (n: number): string => `00000000-0000-4000-8000-${String(n).pa
 
 describe('loading a long stream', () => {
   let store: EventStore;
-  let kept: Map<string, Snapshot>;
+  let saved: Map<string, Snapshot>;
   let read: number;
   const snapshots: SnapshotStore = {
     every: 10,
-    load: async (name, version) => kept.get(`${name} ${version}`),
-    save: (name, version, snapshot) => void kept.set(`${name} ${version}`, snapshot),
+    load: async (name, version) => saved.get(`${name} ${version}`),
+    save: (name, version, snapshot) => void saved.set(`${name} ${version}`, snapshot),
   };
 
-  /** Events 1 to `count`, each of a command of its own. */
+  /** Each event has its own command. */
   const append = async (from: number, count: number): Promise<void> => {
     for (let n = from; n < from + count; n++) {
       const id = commandId(n);
@@ -44,7 +44,7 @@ describe('loading a long stream', () => {
         occurredAt: '2026-01-01T00:00:00.000Z',
         schemaVersion: 1,
       };
-      await store.append(stream, [{ id: eventIdOf(id, 0), type: 'Counted', data: {}, metadata }], 'any');
+      await store.append(stream, [{ id: eventIdOf(id, 0), type: 'CountRaised', data: {}, metadata }], 'any');
     }
   };
   const load = (options: LoadOptions = {}, type = counter) => {
@@ -54,7 +54,7 @@ describe('loading a long stream', () => {
 
   beforeEach(() => {
     const memory = createMemoryEventStore();
-    kept = new Map();
+    saved = new Map();
     store = {
       ...memory,
       readStream: async function* (name, options) {
@@ -66,7 +66,7 @@ describe('loading a long stream', () => {
     };
   });
 
-  it('gives what the whole fold gives, at every length', async () => {
+  it('equals the whole fold, for any length', async () => {
     for (let count = 0; count < 75; count++) {
       const { state, revision } = await load();
       expect([state.count, revision]).toEqual([count, count === 0 ? 'no-stream' : count - 1]);
@@ -74,7 +74,7 @@ describe('loading a long stream', () => {
     }
   });
 
-  it('reads no more than two stretches, however long the stream is', async () => {
+  it('reads a bounded number of events, for any length of the stream', async () => {
     for (let count = 0; count < 300; count += 7) {
       await append(count + 1, 7);
       await load();
@@ -82,7 +82,7 @@ describe('loading a long stream', () => {
     }
   });
 
-  it('leaves snapshots of another fold alone', async () => {
+  it('ignores snapshots of another fold version', async () => {
     await append(1, 30);
     await load();
     await append(31, 1);
@@ -90,7 +90,7 @@ describe('loading a long stream', () => {
     expect(read).toBe(31);
   });
 
-  it('asks before it trusts that what a snapshot hides is not its own', async () => {
+  it('asks whether its command ran before, if a snapshot hides events', async () => {
     await append(1, 40);
     await load();
     const own = { commandId: commandId(15) };
@@ -99,13 +99,13 @@ describe('loading a long stream', () => {
     expect((await load({ ...own, hasRunBefore: answer(true) })).afterCommand?.state.count).toBe(15);
     expect((await load({ ...own, hasRunBefore: answer(false) })).afterCommand).toBeUndefined();
     expect(asked).toHaveLength(2);
-    // Before the snapshot's first possible place, and behind it, they are in sight.
+    // Events before the first possible snapshot and after the last one are read.
     expect((await load({ commandId: commandId(3) })).afterCommand?.state.count).toBe(3);
     await append(41, 1);
     expect((await load({ commandId: commandId(41) })).afterCommand?.state.count).toBe(41);
   });
 
-  it('of a short stream asks for no snapshot', async () => {
+  it('does not load a snapshot of a short stream', async () => {
     await append(1, 9);
     const failing = { ...snapshots, load: () => Promise.reject(new Error('asked')) };
     expect((await load({ snapshots: failing })).state.count).toBe(9);

@@ -9,7 +9,7 @@ const pace = { bytesPerSecondMin: 1_000, spanMs: 40 };
 const open: LongBody[] = [];
 afterEach(() => open.splice(0).forEach((body) => body.end()));
 
-/** A request whose body has begun; what is pushed to it has arrived. */
+/** A request whose body has begun. Pushed bytes have arrived. */
 const begin = (withinMs = 60_000): { readonly request: IncomingMessage; readonly body: LongBody } => {
   const request = new IncomingMessage(new Socket());
   const body = beginLongBody(request, withinMs);
@@ -17,17 +17,17 @@ const begin = (withinMs = 60_000): { readonly request: IncomingMessage; readonly
   return { request, body };
 };
 const never = (): void => {
-  throw new Error('it keeps its pace');
+  throw new Error('the body is fast enough');
 };
 
-it('what has arrived counts, also while the service does not get to take it', async () => {
+it('arrived bytes count even if the service has not read them yet', async () => {
   const { request } = begin();
   await sleep(20);
   request.push(Buffer.alloc(10_000));
   expect(createPaceCheck(pace)(request.socket, never)).toBe(true);
 });
 
-it('what has arrived does not count twice', async () => {
+it('arrived bytes are counted once', async () => {
   const { request, body } = begin();
   request.push(Buffer.alloc(10_000));
   await sleep(5);
@@ -40,7 +40,7 @@ it('what has arrived does not count twice', async () => {
   expect((await late) - startedAt).toBeLessThan(10 * pace.spanMs);
 });
 
-it('ended, it is like any other connection again, and nothing is looked at any more', async () => {
+it('after its end the connection is no longer checked', async () => {
   const { request, body } = begin();
   body.took(10_000);
   const keepsPace = createPaceCheck(pace);

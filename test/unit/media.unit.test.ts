@@ -10,7 +10,7 @@ import { parseUploadLimits } from '../../command/assets/upload-limits.ts';
 import { amount } from '../support/amount.ts';
 import { box, gif, jpeg, mp4, png, webpExtended, webpLossless, webpLossy } from '../support/sample-media.ts';
 
-/** Bytes, and how many of them were looked at. */
+/** Counts the bytes that are read. */
 const sourceOf = (bytes: Buffer): ByteSource & { read: number } => {
   const source = {
     bytes: bytes.length,
@@ -26,7 +26,7 @@ const sourceOf = (bytes: Buffer): ByteSource & { read: number } => {
 const webpTiny = Buffer.from('UklGRhIAAABXRUJQVlA4TAYAAAAvQWxvAGs=', 'base64');
 const inspect = (mimeType: string, bytes: Buffer) => inspectBytes(mimeType, sourceOf(bytes));
 
-describe('what bytes say of themselves', () => {
+describe('the inspection of bytes', () => {
   it.each([
     ['image/png', png(30_000, 40_000), { width: 30_000, height: 40_000 }],
     ['image/gif', gif(728, 90), { width: 728, height: 90 }],
@@ -36,7 +36,7 @@ describe('what bytes say of themselves', () => {
     ['image/jpeg', jpeg(640, 480), { width: 640, height: 480 }],
     ['image/jpeg', jpeg(640, 480, 6), { width: 480, height: 640 }],
     ['image/jpeg', jpeg(640, 480, 3, 60_000), { width: 640, height: 480 }],
-    // Its size is not where the package looks for it.
+    // The package expects the size elsewhere.
     ['image/jpeg', jpeg(5, 5).subarray(0, 30), {}],
     ['video/mp4', mp4(), { width: 640, height: 360, durationMs: 5_005 }],
     [
@@ -59,7 +59,7 @@ describe('what bytes say of themselves', () => {
     ['text/html', Buffer.from('<p>'), {}],
     ['application/octet-stream', png(1, 1), { width: 1, height: 1 }],
     ['image/heic', box('ftyp', Buffer.from('heic\0\0\0\0mif1heic')), {}],
-    // The smallest there is: 26 bytes.
+    // The smallest possible file: 26 bytes.
     ['image/webp', webpTiny, { width: 11_330, height: 446 }],
   ])('%s %#', async (mimeType, bytes, facts) => {
     expect(await inspect(mimeType, bytes)).toEqual(facts);
@@ -88,13 +88,13 @@ describe('what bytes say of themselves', () => {
     await expect(inspect(mimeType, bytes)).rejects.toMatchObject({ status: 415 });
   });
 
-  it('takes a few bytes of a large film', async () => {
+  it('reads a few bytes of a large video', async () => {
     const source = sourceOf(mp4({ mediaBytes: 5_000_000 }));
     await inspectBytes('video/mp4', source);
     expect(source.read).toBeLessThan(6_000);
   });
 
-  it('is read, or refused, whatever the bytes are', async () => {
+  it('any bytes are accepted or refused', async () => {
     const real = fc.constantFrom(
       png(5, 5),
       gif(5, 5),
@@ -194,7 +194,7 @@ describe('hostile bytes', () => {
     expect(source.read).toBeLessThan(150_000);
   });
 
-  it('behind any magic number, of few values, are read, or refused, within bounds', async () => {
+  it('after any magic number are accepted or refused within limits', async () => {
     const bytes = fc.oneof(
       fc.uint8Array({ maxLength: 300 }),
       fc.array(fc.constantFrom(0, 1, 8, 0x40, 0x7f, 0xff), { maxLength: 300 }),
@@ -217,7 +217,7 @@ describe('hostile bytes', () => {
   });
 });
 
-/** @param bytes of the tag, as of a picture of its cover */
+/** @param bytes size of the tag, such as a cover picture */
 const id3 = (bytes: number): Buffer =>
   Buffer.concat([
     Buffer.from('ID3\x04\0\0'),
@@ -226,7 +226,7 @@ const id3 = (bytes: number): Buffer =>
   ]);
 
 describe('media types', () => {
-  it('are told by the names of files, and what is not known is a file to save', () => {
+  it('follow from file names; unknown files are octet streams', () => {
     for (const name of ['image/png', 'image/svg+xml', 'text/html', 'video/mp4']) {
       expect(servedTypeOf(`ab-1.${mediaTypeOf(name).extension}`).name).toBe(name);
     }
@@ -246,7 +246,7 @@ describe('media types', () => {
     '<?xml version="1.0"?>',
     'GIFs',
     'Zürich',
-  ])('that are text may begin with %j', async (text) => {
+  ])('of text files may begin with %j', async (text) => {
     for (const mimeType of ['text/csv', 'application/xml', 'image/svg+xml'])
       expect(await inspect(mimeType, Buffer.from(text))).toEqual({});
     await expect(inspect('image/bmp', Buffer.from(`x${text}`))).rejects.toMatchObject({ status: 415 });
@@ -255,7 +255,7 @@ describe('media types', () => {
     ['image/bmp', Buffer.from('424d460000000000000036000000280000000200000002000000', 'hex')],
     ['image/x-icon', Buffer.from('00000100010010100000010020006804', 'hex')],
     ['image/tiff', Buffer.from('49492a00080000000000', 'hex')],
-    // As most programs write it: its directory lies behind the pixels.
+    // As most programs write it: the directory follows the pixels.
     ['image/tiff', Buffer.concat([Buffer.from('49492a00a0860100', 'hex'), Buffer.alloc(100_000)])],
     ['image/tiff', Buffer.concat([Buffer.from('4d4d002a000186a0', 'hex'), Buffer.alloc(100_000)])],
     ['image/avif', box('ftyp', Buffer.from('avif\0\0\0\0avifmif1'))],
@@ -287,7 +287,7 @@ describe('media types', () => {
       await expect(inspect(other, bytes)).rejects.toMatchObject({ status: 415 });
   });
 
-  it('take an office document for an archive, and for no text', async () => {
+  it('accept an office document as an archive, not as text', async () => {
     const part = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml';
     const content = `<Types ContentType="${part}"/>`;
     const header = Buffer.alloc(30);
@@ -305,19 +305,19 @@ describe('media types', () => {
     ['help file', Buffer.from('ITSF\x03\0\0\0')],
     ['cabinet', Buffer.from('MSCF\0\0\0\0')],
     ['packet capture', Buffer.from('d4c3b2a1020004000000', 'hex')],
-  ])('do not take a %s for application/zip', async (_, start) => {
+  ])('do not accept a %s as application/zip', async (_, start) => {
     const bytes = Buffer.concat([start, Buffer.alloc(500)]);
     await expect(inspect('application/zip', bytes)).rejects.toMatchObject({ status: 415 });
   });
 });
 
 describe('limits of uploads', () => {
-  it('are those of the most exact type', () => {
+  it('are those of the most specific type', () => {
     const limit = parseUploadLimits('100,image/*=20,image/gif=3');
     expect(['image/gif', 'image/png', 'video/mp4'].map(limit)).toEqual([3, 20, 100]);
     expect(parseUploadLimits('image/*=20')('video/mp4')).toBe(104_857_600);
   });
-  it.each(['', '0', 'x=1', '1,2', 'image/*', 'image/*=1,image/*=2', '1;2'])('are not %j', (text) =>
+  it.each(['', '0', 'x=1', '1,2', 'image/*', 'image/*=1,image/*=2', '1;2'])('cannot be set to %j', (text) =>
     expect(() => parseUploadLimits(text)).toThrow(RangeError),
   );
 });
@@ -335,7 +335,7 @@ describe('a range', () => {
     [undefined, 'whole'],
   ])('%s of 100 bytes', (header, range) => expect(byteRangeOf(header, 100)).toEqual(range));
 
-  it('lies within what there is, or is none', () => {
+  it('lies within the bytes, or is not a range', () => {
     fc.assert(
       fc.property(fc.nat(50), fc.nat(60), fc.nat(60), (bytes, from, to) => {
         const range = byteRangeOf(`bytes=${from}-${to}`, bytes + 1);

@@ -10,7 +10,7 @@ afterEach(() => void jest.restoreAllMocks());
 const SPRAY = amount(110_000, 1_000_000);
 const options = { keyPrefix: 'address', points: 100, duration: 60 };
 
-it('subjects beyond the maximum share one window; those that have a window keep it', async () => {
+it('subjects beyond the maximum share one window; subjects with a window keep it', async () => {
   let now = 1_000;
   jest.spyOn(Date, 'now').mockImplementation(() => now);
   const windows = new OwnWindows(options, undefined, 100);
@@ -20,13 +20,13 @@ it('subjects beyond the maximum share one window; those that have a window keep 
   for (let n = 100; n < 110; n++) counts.push(await count(`${n}`));
   expect(counts).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
   expect(await count('7')).toBe(2);
-  // There is room again once all of those windows have closed.
+  // New windows open again when the old ones have closed.
   now += 120_000;
   expect(await count('1000')).toBe(1);
   expect(await count('1001')).toBe(1);
 });
 
-it(`memory grows no more under a spray of ${SPRAY} addresses once the maximum is reached`, async () => {
+it(`memory stops growing at the maximum, under ${SPRAY} different addresses`, async () => {
   const program = testProgram('support/rate-spray-process.js');
   const { stdout } = await promisify(execFile)(process.execPath, ['--expose-gc', program, String(SPRAY)]);
   const [before = 0, full = 0, after = 0] = JSON.parse(stdout) as readonly number[];

@@ -54,7 +54,7 @@ describe('encrypted items', () => {
     expect(openItems(left, event, sealed)).toEqual(
       texts.map((text, n) => (gone.includes(n) ? undefined : text)),
     );
-    // What was not forgotten before can still be sealed, and opened.
+    // Other items can still be encrypted and decrypted.
     const other = randomUUID();
     expect(openItems(left, other, sealItems(left, other, texts))).toEqual(texts);
   });

@@ -5,13 +5,13 @@ import { expect, it } from '@jest/globals';
 import type * as Pg from 'pg';
 import { packageDirectory } from '../../app/version.ts';
 
-/** As it is installed: in the bundle of the tests its text is another. */
+/** The installed package: the bundle of the tests contains other source text. */
 const pg = createRequire(join(packageDirectory, 'package.json'))('pg') as typeof Pg;
 
 /**
- * Members of pg that its documentation does not promise: `tenant-query.ts` sends its own messages through them, and
- * `embedded/usage.ts` lets a process end while its connection is open. When this test fails, pg has changed: read the new
- * code, see whether these two files still do what they say, run the isolation and crash suites, then pin the new text.
+ * Undocumented members of pg: `tenant-query.ts` sends messages through them, and `embedded/usage.ts` lets a process end
+ * while its connection is open. If this test fails, pg has changed: read the new code, check these two files, run the
+ * isolation and crash suites, then update the hashes.
  */
 const PRIVATE_MEMBERS: Readonly<Record<string, string>> = {
   'Query.submit': '448358500f4827f4',
@@ -35,7 +35,7 @@ const prototypes = {
   Client: pg.Client.prototype,
 };
 
-/** First digits of the SHA-256 of a member's source text; `gone` when there is no such function. */
+/** First digits of the SHA-256 of a member's source text; `gone` if the function does not exist. */
 const textOf = (name: string): string => {
   const [owner = '', member = ''] = name.split('.');
   const value: unknown = Reflect.get(prototypes[owner as keyof typeof prototypes], member);
@@ -44,12 +44,12 @@ const textOf = (name: string): string => {
     : 'gone';
 };
 
-it('has the private members that are relied on, unchanged', () => {
+it('has unchanged private members', () => {
   const now = Object.fromEntries(Object.keys(PRIVATE_MEMBERS).map((name) => [name, textOf(name)]));
   expect(now).toEqual(PRIVATE_MEMBERS);
 });
 
-it('remembers the statements of a connection where tenant queries look for them', () => {
+it('stores the prepared statements of a connection where tenant queries read them', () => {
   const connection = new pg.Connection();
   expect(connection).toMatchObject({ parsedStatements: {}, submittedNamedStatements: {} });
 });

@@ -26,7 +26,7 @@ describe('the phrase check', () => {
     expect(phrasesOf('log(`${n} made anew`);')).toEqual(['anew']);
   });
 
-  it('reads all of a document but its code spans and link targets', () => {
+  it('reads documents except code spans and link targets', () => {
     expect(phrasesOf('`nobody` works [beside](nobody.md) it', 'docs/x.md')).toEqual(['beside']);
   });
 
@@ -37,11 +37,11 @@ describe('the phrase check', () => {
     },
   );
 
-  it('leaves nouns alone', () => {
+  it('accepts nouns', () => {
     expect(phrasesOf('type Feed = 1; interface SealedText {} type StoredEvent = 2;')).toEqual([]);
   });
 
-  it('finds names of files', () => {
+  it('finds file names', () => {
     expect(phrasesOf('', 'cli/words.ts')).toEqual(['file words']);
     expect(phrasesOf('', 'app/asset-parts.ts')).toEqual(['file asset-parts']);
     expect(phrasesOf('', 'cli/passwords.ts')).toEqual([]);

@@ -16,14 +16,14 @@ const checkTime = (count: number): number => {
   return Math.min(...times);
 };
 
-describe('what is wrong with a value', () => {
-  it('is found in a time that grows with the number of problems, not with its square', () => {
+describe('the problems of a value', () => {
+  it('are found in linear time', () => {
     checkTime(2_000);
-    // 8 times as many problems: 8 times the time, or 64 times if each is compared with every other.
+    // 8 times as many problems take 8 times as long, or 64 times if each is compared with every other.
     expect(checkTime(16_000)).toBeLessThan(32 * checkTime(2_000));
   });
 
-  it('names of two limits of one value only the tighter one, whichever comes first', () => {
+  it('name only the stricter of two limits, in any order', () => {
     const limited = (...limits: readonly number[]) =>
       limits.reduce((schema, limit) => schema.max(limit), z.number());
     for (const schema of [limited(10, 20), limited(20, 10)]) {

@@ -16,7 +16,7 @@ const recorded: RecordedEvent = {
   recordedAt: '2025-01-01T00:00:00.000Z',
 };
 
-describe('whose fault a failure is', () => {
+describe('the cause of a failure', () => {
   it.each([
     '21000',
     '22001',

@@ -13,7 +13,7 @@ const source = (count: number, taken: number[]) =>
     throw new Error('broken');
   })();
 
-it('takes one ahead while there is more, and none at the end of the log', async () => {
+it('reads one item ahead, but not at the end of the log', async () => {
   const taken: number[] = [];
   const seen: number[][] = [];
   const all = (async () => {
@@ -32,11 +32,11 @@ it('takes one ahead while there is more, and none at the end of the log', async 
   ]);
 });
 
-it('has asked for the next one before one is worked on, also by who leaves no time for it', async () => {
+it('requests the next item before the current one is processed, even by a synchronous consumer', async () => {
   const asked: number[] = [];
   const asking = async function* (): AsyncGenerator<number> {
     for (let n = 1; n <= 3; n += 1) {
-      // As a pool that hands out a connection.
+      // Like a pool that returns a connection.
       await new Promise<void>((resolve) => process.nextTick(resolve));
       asked.push(n);
       yield n;
@@ -51,7 +51,7 @@ it('has asked for the next one before one is worked on, also by who leaves no ti
   ]);
 });
 
-it('gives every item before the error that came while it was being worked on', async () => {
+it('returns every item before an error that occurs meanwhile', async () => {
   const seen: number[] = [];
   const all = (async () => {
     for await (const n of readAhead(source(2, []), () => true)) {
@@ -63,7 +63,7 @@ it('gives every item before the error that came while it was being worked on', a
   expect(seen).toEqual([1, 2]);
 });
 
-it('ends a child signal with its work or its parent, and leaves no listener', async () => {
+it('a child signal ends with its work or its parent, and leaves no listener', async () => {
   const parent = new AbortController();
   const signals: AbortSignal[] = [];
   for (let n = 0; n < 100; n += 1) {
@@ -79,7 +79,7 @@ it('ends a child signal with its work or its parent, and leaves no listener', as
   expect(await withChildSignal(parent.signal, async ({ signal }) => signal.aborted)).toBe(true);
 });
 
-it('makes a lock key that fits an int4 and never changes', () => {
+it('a lock key is stable and fits an int4', () => {
   expect(lockKeyOf('advertisers')).toBe(lockKeyOf('advertisers'));
   for (let n = 0; n < 1_000; n += 1) {
     const key = lockKeyOf(`projection-${n}`);

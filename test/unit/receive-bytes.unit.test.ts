@@ -23,7 +23,6 @@ const reserved: ReservedAsset = {
 };
 const expected = { asset: reserved, withinMs: 60_000 };
 
-/** A body that comes in chunks. */
 const bodyOf = (bytes: Buffer, size = 65_536): IncomingBytes => ({
   length: undefined,
   read: async function* () {
@@ -31,7 +30,7 @@ const bodyOf = (bytes: Buffer, size = 65_536): IncomingBytes => ({
   },
 });
 
-it('gives all bytes to the draft in order, and knows their number and sum', async () => {
+it('writes all bytes to the draft in order, and returns their count and checksum', async () => {
   const bytes = randomBytes(1_000_001);
   const written: Buffer[] = [];
   const write = async (chunks: AsyncIterable<Buffer>): Promise<void> => {
@@ -43,7 +42,7 @@ it('gives all bytes to the draft in order, and knows their number and sum', asyn
   expect(await receiveBytes(bodyOf(bytes), expected, dropBytes)).toEqual(received);
 });
 
-it('takes not a chunk more than was reserved', async () => {
+it('accepts no chunk beyond the reserved size', async () => {
   let written = 0;
   const write = async (chunks: AsyncIterable<Buffer>): Promise<void> => {
     for await (const chunk of chunks) written += chunk.length;
@@ -54,7 +53,7 @@ it('takes not a chunk more than was reserved', async () => {
   expect(written).toBeLessThanOrEqual(BYTES_MAX);
 });
 
-it('ends with what the draft says', async () => {
+it('fails if the draft fails', async () => {
   const write = (): Promise<void> => Promise.reject(new Error('full'));
   await expect(receiveBytes(bodyOf(randomBytes(100_000)), expected, write)).rejects.toThrow('full');
 });

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { retryAfterMs } from '../../command/workers/syndication/retry-after.ts';
 
-/** Whatever this machine's time zone is. */
+/** In UTC, so that the time zone of the machine has no effect. */
 const NOW = Date.parse('1994-11-06T08:49:07Z');
 
 it.each([
@@ -16,7 +16,7 @@ it.each([
   ['Sun Nov  6 08:49:37 1994', 30_000],
   ['Sun, 06 Nov 1994 08:49:00 GMT', 0],
   ['Mon, 07 Nov 1994 08:49:37 GMT', 3_600_000],
-])('%j is to be heeded', (header, ms) => {
+])('%j is a valid header', (header, ms) => {
   expect(retryAfterMs(header, NOW)).toBe(ms);
 });
 
@@ -33,6 +33,6 @@ it.each([
   '1994-11-06T08:49:37Z',
   'Sun, 99 Foo 1994',
   'Sun',
-])('%j says nothing', (header) => {
+])('%j is ignored', (header) => {
   expect(retryAfterMs(header, NOW)).toBe(0);
 });

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { NOT_RFC_3339, readRfc3339 } from '../../domain/rfc3339.ts';
 import { edgeTimes } from '../fuzz/edge-values.ts';
 
-/** Times that clients send, against the grammar of RFC 3339 (section 5.6) and the rules of its section 5.7. */
+/** Compared with the grammar of RFC 3339 (section 5.6) and the rules of section 5.7. */
 
 interface Parts {
   readonly year: number;
@@ -25,7 +25,6 @@ const textOf = ({ year, month, day, hour, minute, second, fraction, offset }: Pa
   (fraction === '' ? '' : `.${fraction}`) +
   (offset === 'Z' ? 'Z' : `${offset[0]}${two(offset[1])}:${two(offset[2])}`);
 
-/** Section 5.7, by the calendar of `Date`. */
 const daysIn = (year: number, month: number): number => {
   const last = new Date(0);
   last.setUTCFullYear(year, month, 0);
@@ -49,7 +48,7 @@ const expected = (parts: Parts): unknown => {
 
 const upTo = (max: number) => fc.integer({ min: 0, max });
 const digit = fc.constantFrom(...Array.from('0123456789'));
-/** Whatever the grammar allows that is a day of the calendar. */
+/** Times that the grammar and the calendar allow. */
 const parts: fc.Arbitrary<Parts> = fc
   .record({
     year: fc.oneof(fc.constantFrom(0, 99, 100, 1969, 1970, 2000, 2024, 2100, 9999), upTo(9999)),
@@ -67,7 +66,7 @@ const parts: fc.Arbitrary<Parts> = fc
     fc.integer({ min: 1, max: daysIn(some.year, some.month) }).map((day) => ({ ...some, day })),
   );
 
-/** The grammar, in either case; the numbers in their ranges, the day not looked at. */
+/** The grammar in either case, with ranges of the numbers but without the length of a month. */
 const GRAMMAR =
   /^(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i;
 const isDateTime = (text: string): boolean => {
@@ -78,7 +77,7 @@ const isDateTime = (text: string): boolean => {
 const RUNS = { numRuns: 3_000 };
 
 describe('a date-time of RFC 3339', () => {
-  it('is read, with T and Z in either case and any number of digits in its fraction', () => {
+  it('is parsed, with T and Z in either case and any number of fraction digits', () => {
     fc.assert(
       fc.property(parts, fc.boolean(), fc.boolean(), (some, lowerT, lowerZ) => {
         const text = textOf(some)
@@ -90,7 +89,7 @@ describe('a date-time of RFC 3339', () => {
     );
   });
 
-  it('is whatever the grammar and the calendar take, and nothing else', () => {
+  it('is accepted exactly if the grammar and the calendar allow it', () => {
     const changed = fc
       .tuple(
         parts.map(textOf),
@@ -102,19 +101,19 @@ describe('a date-time of RFC 3339', () => {
         return text.slice(0, at) + piece + text.slice(at + 1);
       });
     const text = fc.oneof(changed, fc.constantFrom(...edgeTimes), fc.string());
-    const read = { taken: 0, refused: 0 };
+    const read = { accepted: 0, refused: 0 };
     fc.assert(
       fc.property(text, (one) => {
         const isRefused = readRfc3339(one) === NOT_RFC_3339;
         expect(isRefused).toBe(!isDateTime(one));
-        read[isRefused ? 'refused' : 'taken'] += 1;
+        read[isRefused ? 'refused' : 'accepted'] += 1;
       }),
       RUNS,
     );
-    expect(Math.min(read.taken, read.refused)).toBeGreaterThan(200);
+    expect(Math.min(read.accepted, read.refused)).toBeGreaterThan(200);
   });
 
-  it('is one instant, whatever its offset', () => {
+  it('is the same instant in any offset', () => {
     const instants = ['2026-03-01T10:00:00Z', '2026-03-01T12:30:00+02:30', '2026-02-28T24:00:00-00:00'];
     expect(instants.map(readRfc3339)).toEqual([
       Date.UTC(2026, 2, 1, 10),
@@ -128,7 +127,7 @@ describe('a date-time of RFC 3339', () => {
     ['1990-12-31T15:59:60-08:00', /leap seconds are not supported/],
     ['2016-12-31T23:59:61Z', /^must be an RFC 3339 date-time/],
     ['2016-12-32T23:59:60Z', /^must be an RFC 3339 date-time/],
-  ])('with a leap second is refused with a word about that: %s', (text, fault) => {
+  ])('with a leap second is refused with the reason: %s', (text, fault) => {
     expect(readRfc3339(text)).toMatch(fault);
   });
 
@@ -137,7 +136,7 @@ describe('a date-time of RFC 3339', () => {
     ['1969-12-31T23:59:00-00:01', true],
     ['9999-12-31T23:59:59.999999Z', true],
     ['9999-12-31T23:59:59-00:01', false],
-  ])('is taken from 1970 to 9999 in UTC: %s is (%s)', (text, isTaken) => {
-    expect(typeof readRfc3339(text) === 'number').toBe(isTaken);
+  ])('is accepted from 1970 to 9999 in UTC: %s (%s)', (text, isAccepted) => {
+    expect(typeof readRfc3339(text) === 'number').toBe(isAccepted);
   });
 });

@@ -11,8 +11,6 @@ import {
   type WorkResult,
 } from '../../shared/work-list/work-list.ts';
 
-/** What becomes of a job's result, and which entries become jobs. */
-
 const entry: WorkEntry = {
   kind: 'test',
   customerId: 1,
@@ -25,7 +23,7 @@ const entry: WorkEntry = {
 };
 const again: WorkResult = { is: 'again', afterMs: 1_000, isTry: true, reason: 'busy' };
 
-interface Noted {
+interface JobOutcome {
   readonly settled: readonly unknown[];
   readonly errors: readonly string[];
   readonly runs: readonly unknown[];
@@ -45,7 +43,7 @@ const run = async (
     lost?: number;
     giveUp?: WorkKind['giveUp'];
   } = {},
-): Promise<Noted> => {
+): Promise<JobOutcome> => {
   const [settled, errors, runs]: [unknown[], string[], unknown[]] = [[], [], []];
   const list: Partial<WorkList> = {
     settle: async (_entry, result, gapMs) => void settled.push([result, gapMs]),
@@ -75,10 +73,10 @@ const run = async (
 const fails = (cause: Error) => async (): Promise<never> => {
   throw cause;
 };
-const away = new EventStoreUnavailableError('away');
+const unavailable = new EventStoreUnavailableError('unavailable');
 
 describe('a job', () => {
-  it('writes its result to the list, and is told which try of the revision it is', async () => {
+  it('writes its result to the list, and receives the number of its attempt', async () => {
     expect(await run(async () => again)).toEqual({
       settled: [[again, 5]],
       errors: [],
@@ -87,26 +85,28 @@ describe('a job', () => {
     });
   });
 
-  it('that throws is left to the queue, and the list says why', async () => {
+  it('that throws is retried by the queue, and the list stores the error', async () => {
     for (const isLastAttempt of [false, true]) {
-      const noted = await run(fails(new Error('broken')), { isLastAttempt });
-      expect(noted).toMatchObject({ settled: [], errors: ['broken'], thrown: 'Error: broken' });
+      const outcome = await run(fails(new Error('broken')), { isLastAttempt });
+      expect(outcome).toMatchObject({ settled: [], errors: ['broken'], thrown: 'Error: broken' });
     }
   });
 
-  it('does not count a store that is away, however long', async () => {
-    expect(await run(fails(away))).toMatchObject({ settled: [], errors: [away.message] });
-    const noted = await run(fails(away), { isLastAttempt: true });
-    expect(noted.settled).toEqual([[{ is: 'again', afterMs: 5_000, isTry: false, reason: away.message }, 5]]);
-    expect(noted.thrown).toBeUndefined();
+  it('does not count attempts while a store is unavailable', async () => {
+    expect(await run(fails(unavailable))).toMatchObject({ settled: [], errors: [unavailable.message] });
+    const outcome = await run(fails(unavailable), { isLastAttempt: true });
+    expect(outcome.settled).toEqual([
+      [{ is: 'again', afterMs: 5_000, isTry: false, reason: unavailable.message }, 5],
+    ]);
+    expect(outcome.thrown).toBeUndefined();
   });
 
-  it('that another worker has says nothing', async () => {
-    const noted = await run(fails(away), { isLastAttempt: true, signal: AbortSignal.abort() });
-    expect(noted).toMatchObject({ settled: [], errors: [], thrown: String(away) });
+  it('that another worker took over writes nothing', async () => {
+    const outcome = await run(fails(unavailable), { isLastAttempt: true, signal: AbortSignal.abort() });
+    expect(outcome).toMatchObject({ settled: [], errors: [], thrown: String(unavailable) });
   });
 
-  it('that was lost ten times is given up, or put off', async () => {
+  it('that was lost ten times is given up or postponed', async () => {
     const given = await run(async () => again, { lost: 10, giveUp: async () => DONE });
     expect(given).toMatchObject({ settled: [[DONE, 5]], runs: [] });
     const put = await run(async () => again, { lost: 10 });
@@ -163,7 +163,7 @@ describe('entries that are due', () => {
   const fresh: OfferedEntry = { ...entry, leasedRevision: undefined };
   const leased = (revision: string): OfferedEntry => ({ ...entry, leasedRevision: revision });
 
-  it('become jobs, as many as there is room for', async () => {
+  it('become jobs, up to the free capacity', async () => {
     const made = [workJobId(entry), 0, entry.revision];
     expect(await offer([fresh], [])).toEqual({ jobs: [made], lost: [] });
     expect((await offer([fresh, fresh, fresh, fresh], [])).jobs).toHaveLength(3);
@@ -226,7 +226,7 @@ describe('entries that are due', () => {
     expect(settled).toEqual([[entry.key, { is: 'again', afterMs: 2_000, isTry: false, reason }]]);
   });
 
-  it('whose lease has ended wait for a job that lives, also one of an earlier revision', async () => {
+  it('whose lease has expired wait for a live job, also of an earlier revision', async () => {
     const earlier = '0000000000000001';
     for (const revision of [earlier, entry.revision]) {
       expect(await offer([leased(revision)], [workJobId({ ...entry, revision })])).toEqual({
@@ -240,7 +240,7 @@ describe('entries that are due', () => {
     }
   });
 
-  it('have jobs of which the queue takes the ids, whatever the positions look like', () => {
+  it('have job ids that the queue accepts, for positions of any event store', () => {
     expect(workJobId({ key: 'k', revision: '00000000000000000001.00000000000000000001' })).toMatch(
       /^[\w-]+$/,
     );

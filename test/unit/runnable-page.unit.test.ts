@@ -9,8 +9,6 @@ import {
   withAnswers,
 } from '../support/runnable-page.ts';
 
-/** Pages whose commands run: `test/api/pages.e2e.test.ts`. */
-
 const page = (answer: string): string =>
   [
     '```sh\nLIMIT_CREDENTIAL=1000/60 npm start\n```',
@@ -21,7 +19,7 @@ const page = (answer: string): string =>
 
 const shown = '{ "data": { "id": 1, "at": "2026-01-01T00:00:00.000Z", "tags": ["a"] } }';
 
-it('finds the commands, their answers, and what starts the service', () => {
+it('finds the commands, their answers, and the command that starts the service', () => {
   const [start, post, echo] = stepsOf(page(shown));
   expect(start && isStarting(start)).toBe(true);
   expect(settingsOf(page(shown))).toEqual({ LIMIT_CREDENTIAL: '1000/60' });
@@ -43,14 +41,14 @@ it.each([
     true,
   ],
   ['another value', '{"data":{"id":2,"at":"2027-05-05T11:11:11.111Z","tags":["a"]}}', false],
-  ['a member that is gone', '{"data":{"at":"2027-05-05T11:11:11.111Z","tags":["a"]}}', false],
+  ['a missing member', '{"data":{"at":"2027-05-05T11:11:11.111Z","tags":["a"]}}', false],
   ['a longer list', '{"data":{"id":1,"at":"2027-05-05T11:11:11.111Z","tags":["a","b"]}}', false],
-])('compares the members that are shown: %s', (_name, output, isEqual) => {
+])('compares the members on the page: %s', (_name, output, isEqual) => {
   const compared = comparisonOf(shown, output);
   expect(JSON.stringify(compared.actual) === JSON.stringify(compared.shown)).toBe(isEqual);
 });
 
-it('writes the present values of the members that are shown', () => {
+it('updates the values of the members on the page', () => {
   const written = withAnswers(
     page('{ "data": { "id": 7, "at": "2026-01-01T00:00:00.000Z", "tags": [] } }'),
     new Map([

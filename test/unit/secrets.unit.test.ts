@@ -9,18 +9,18 @@ import { seal, unseal, UnreadableSecretError } from '../../shared/secrets/seal.t
 
 const key = (id: string): string => `${id}:${randomBytes(32).toString('base64url')}`;
 
-describe('a sealed secret', () => {
+describe('an encrypted secret', () => {
   const old = key('2025');
   const keys = parseKeyRing(old);
 
-  it('opens with its key, for its purpose', () => {
+  it('is decrypted with its key and purpose', () => {
     const sealed = seal(keys, 'row 1', 'tökén');
     expect(unseal(keys, 'row 1', sealed)).toBe('tökén');
     expect(sealed.bytes.toString('latin1')).not.toContain('tökén');
     expect(seal(keys, 'row 1', 'tökén').bytes.equals(sealed.bytes)).toBe(false);
   });
 
-  it('opens after a new key has come before its own, not after its own is gone', () => {
+  it('is decrypted after a new key was put first, but not after its own key was removed', () => {
     const sealed = seal(keys, 'row', 'token');
     const next = key('2026');
     const both = parseKeyRing(`${next}, ${old}`);
@@ -29,7 +29,7 @@ describe('a sealed secret', () => {
     expect(() => unseal(parseKeyRing(next), 'row', sealed)).toThrow(UnreadableSecretError);
   });
 
-  it('opens for nothing else, and not when a bit of it is another', () => {
+  it('is not decrypted for another purpose, or if one bit differs', () => {
     const sealed = seal(keys, 'row 1', 'token');
     expect(() => unseal(keys, 'row 2', sealed)).toThrow(UnreadableSecretError);
     for (let at = 0; at < sealed.bytes.length; at++) {
@@ -41,7 +41,7 @@ describe('a sealed secret', () => {
   });
 });
 
-it('does not open with a part of its tag', () => {
+it('an encrypted secret is not decrypted with a part of its tag', () => {
   const keys = parseKeyRing(key('2026'));
   const sealed = seal(keys, 'row', '');
   for (let length = 0; length < sealed.bytes.length; length++) {
@@ -50,13 +50,13 @@ it('does not open with a part of its tag', () => {
   }
 });
 
-it('a digest is of one key, wherever it stands, and for one purpose', async () => {
+it('a digest depends on the purpose and on the key with the lowest id, in any order of keys', async () => {
   const [old, next] = [key('2025'), key('2026')];
   const digest = async (keys: string, purpose = 'a'): Promise<string> =>
     (await createKeyedDigest(purpose, async () => parseKeyRing(keys))(Buffer.from('x'))).toString('hex');
-  const of = await digest(old);
-  expect([await digest(`${next},${old}`), await digest(`${old},${next}`)]).toEqual([of, of]);
-  expect(new Set([of, await digest(next), await digest(old, 'b')]).size).toBe(3);
+  const digested = await digest(old);
+  expect([await digest(`${next},${old}`), await digest(`${old},${next}`)]).toEqual([digested, digested]);
+  expect(new Set([digested, await digest(next), await digest(old, 'b')]).size).toBe(3);
 });
 
 describe('keys', () => {
@@ -75,19 +75,19 @@ describe('keys', () => {
   );
 });
 
-describe('the file of keys', () => {
+describe('the key file', () => {
   let directory: string;
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), 'keys-'));
   });
   afterAll(() => rm(directory, { recursive: true }));
 
-  it('is made once, for its owner alone, however many start at once', async () => {
+  it('is created once, readable only by its owner, even if several processes start at once', async () => {
     const dataDir = join(directory, 'data');
     const rings = await Promise.all(Array.from({ length: 10 }, () => keyRingOfFile(dataDir)));
     const again = await keyRingOfFile(dataDir);
     for (const [first] of rings) expect(first.bytes.equals(again[0].bytes)).toBe(true);
-    // What it digests stays when a key of this year is put behind it.
+    // Digests use the key with the lowest id, so they stay the same if a key of this year is added.
     expect(again[0].id < '2026').toBe(true);
     const files = await readdir(dataDir);
     expect(files).toEqual(['secret-keys.json']);

@@ -18,53 +18,50 @@ import { createSharedTail, type TailLimits } from '../../shared/event-store/shar
 import { subscribeToLog } from '../../shared/event-store/subscribe-to-log.ts';
 import { sampleEvent } from '../contract/sample-events.ts';
 
-/** What subscribers see of a log that they follow together: no event skipped, doubled or out of order. */
-
 const CATEGORIES = ['apple', 'pear', 'fig'];
 
-/** A place in the log: an event, or something of the server's own. */
-interface Place {
+/** An event, or an internal record of the server. */
+interface LogRecord {
   readonly position: Position;
   readonly event?: RecordedEvent;
 }
 
-/** A log in memory. Each read takes as many turns of the event loop as `turns` returns. */
+/** Each read takes as many iterations of the event loop as `iterations` returns. */
 class ToyLog implements FollowedLog {
   readonly onReadFailed = (): void => undefined;
-  readonly places: Place[] = [];
-  /** Readings of the tail: those under way, and the most at once. */
+  readonly records: LogRecord[] = [];
+  /** Concurrent reads of the tail: now, and at most. */
   following = 0;
   followingMax = 0;
-  /** Pieces that the tail has asked for. */
   pieces = 0;
   pages = 0;
   failNext = 0;
-  #turns: () => number;
+  #iterations: () => number;
   #waiting = new Set<() => void>();
 
-  constructor(turns: () => number = () => 0) {
-    this.#turns = turns;
+  constructor(iterations: () => number = () => 0) {
+    this.#iterations = iterations;
   }
 
-  /** @param category undefined for something of the server's own */
+  /** @param category undefined for an internal record */
   add(category: string | undefined): void {
-    const n = this.places.length + 1;
+    const n = this.records.length + 1;
     const position = printPosition(n);
     const event =
       category === undefined
         ? {}
         : { event: { ...sampleEvent(), stream: `${category}-${n}`, revision: 0, position, recordedAt: '' } };
-    this.places.push({ position, ...event });
+    this.records.push({ position, ...event });
     for (const wake of this.#waiting) wake();
     this.#waiting.clear();
   }
 
   get end(): Position {
-    return this.places.at(-1)?.position ?? START;
+    return this.records.at(-1)?.position ?? START;
   }
 
   eventsOf(after: Position, categories: readonly string[] | undefined): readonly RecordedEvent[] {
-    return this.places.flatMap(({ position, event }) =>
+    return this.records.flatMap(({ position, event }) =>
       event !== undefined &&
       comparePositions(position, after) > 0 &&
       (categories === undefined || categories.includes(categoryOf(event.stream)))
@@ -75,19 +72,19 @@ class ToyLog implements FollowedLog {
 
   async #read(after: Position, limit: number, categories?: readonly string[]): Promise<LogPiece> {
     const from = after === START ? 0 : Number(after);
-    const places = this.places.slice(from, from + limit);
-    const caughtUp = from + limit >= this.places.length;
-    for (let turns = this.#turns(); turns > 0; turns -= 1) await nextTurn();
+    const records = this.records.slice(from, from + limit);
+    const caughtUp = from + limit >= this.records.length;
+    for (let iterations = this.#iterations(); iterations > 0; iterations -= 1) await nextTurn();
     if (this.failNext > 0) {
       this.failNext -= 1;
       throw new Error('the log does not answer');
     }
-    const events = places.flatMap(({ event }) => (event === undefined ? [] : [event]));
+    const events = records.flatMap(({ event }) => (event === undefined ? [] : [event]));
     return {
       events: events.filter(({ stream }) => categories?.includes(categoryOf(stream)) ?? true),
-      position: places.at(-1)?.position ?? after,
+      position: records.at(-1)?.position ?? after,
       caughtUp,
-      bytes: places.length * 10,
+      bytes: records.length * 10,
     };
   }
 
@@ -101,7 +98,7 @@ class ToyLog implements FollowedLog {
     this.followingMax = Math.max(this.followingMax, this.following);
     signal.addEventListener('abort', () => (this.following -= 1), { once: true });
     for (let position = after; !signal.aborted;) {
-      const piece = await this.#read(position, 1 + this.#turns()).catch(() => undefined);
+      const piece = await this.#read(position, 1 + this.#iterations()).catch(() => undefined);
       if (piece === undefined) continue;
       if (piece.position !== position) {
         this.pieces += 1;
@@ -119,14 +116,14 @@ class ToyLog implements FollowedLog {
 }
 
 interface ReaderPlan {
-  /** Where it begins, of the events that are there at first. */
+  /** The number of initial events that it skips. */
   readonly start: number;
   readonly categories: readonly string[] | undefined;
   readonly batchSize: number;
-  /** Turns, or with `isSlow` milliseconds, that each batch takes, over and over. */
+  /** Iterations that each batch takes, repeated; milliseconds with `isSlow`. */
   readonly pauses: readonly number[];
   readonly isSlow: boolean;
-  /** After so many batches it is killed, over and over; its last batch is then lost, or was committed. */
+  /** It is killed after every `killAfter` batches. Its last batch is then lost or committed. */
   readonly killAfter: number | undefined;
   readonly isLastLost: boolean;
 }
@@ -148,22 +145,22 @@ const schedules = fc.record({
     slowReaderMs: fc.nat(3),
   }),
   before: fc.nat(30),
-  /** What is appended while they follow, in bursts. */
+  /** Bursts of events that are appended while the readers follow. */
   appended: fc.array(fc.array(fc.nat(CATEGORIES.length), { maxLength: 25 }), { maxLength: 20 }),
-  turns: fc.array(fc.nat(4), { minLength: 1, maxLength: 7 }),
+  iterations: fc.array(fc.nat(4), { minLength: 1, maxLength: 7 }),
   readers: fc.array(readerPlans, { minLength: 1, maxLength: 7 }),
   failures: fc.array(fc.nat(20), { maxLength: 3 }),
 });
 
-/** What a reader has kept, as a read model does: events and checkpoint together, or neither. */
+/** Stores events and checkpoint together, like a read model. @returns the stored events */
 const follow = async (
   log: ToyLog,
   tail: ReturnType<typeof createSharedTail>,
   plan: ReaderPlan,
   isDone: (position: Position) => boolean,
 ): Promise<readonly RecordedEvent[]> => {
-  const kept: RecordedEvent[] = [];
-  const first = printPosition(Math.min(plan.start, log.places.length));
+  const stored: RecordedEvent[] = [];
+  const first = printPosition(Math.min(plan.start, log.records.length));
   let position = first;
   let batches = 0;
   while (!isDone(position)) {
@@ -177,12 +174,12 @@ const follow = async (
       if (done === true) break;
       const pause = plan.pauses[batches % plan.pauses.length] ?? 0;
       if (plan.isSlow) await delay(pause);
-      else for (let turns = pause; turns > 0; turns -= 1) await nextTurn();
+      else for (let iterations = pause; iterations > 0; iterations -= 1) await nextTurn();
       batches += 1;
       expect(batch.events.length).toBeLessThanOrEqual(batchSize);
       const isKilled = plan.killAfter !== undefined && batches % plan.killAfter === 0;
       if (!isKilled || !plan.isLastLost) {
-        kept.push(...batch.events);
+        stored.push(...batch.events);
         ({ position } = batch);
       }
       if (isKilled || isDone(position)) break;
@@ -190,18 +187,18 @@ const follow = async (
     // A killed reader does not end its iteration: only its signal is aborted.
     ended.abort();
   }
-  expect(kept.map(({ position: at }) => at)).toEqual(
+  expect(stored.map(({ position: at }) => at)).toEqual(
     log.eventsOf(first, plan.categories).map(({ position: at }) => at),
   );
-  return kept;
+  return stored;
 };
 
-describe('a tail that subscribers share', () => {
-  it('gives each of them every event once and in order, when some are slow, killed, late or let go', async () => {
+describe('a tail that several subscribers share', () => {
+  it('given slow, killed and late subscribers, then each receives every event once and in order', async () => {
     await fc.assert(
-      fc.asyncProperty(schedules, async ({ limits, before, appended, turns, readers, failures }) => {
+      fc.asyncProperty(schedules, async ({ limits, before, appended, iterations, readers, failures }) => {
         let asked = 0;
-        const log = new ToyLog(() => turns[(asked += 1) % turns.length] ?? 0);
+        const log = new ToyLog(() => iterations[(asked += 1) % iterations.length] ?? 0);
         const tail = createSharedTail(log, limits);
         for (let n = 0; n < before; n += 1) log.add(CATEGORIES[n % CATEGORIES.length]);
         let isWritten = false;
@@ -213,7 +210,7 @@ describe('a tail that subscribers share', () => {
           await nextTurn();
         }
         isWritten = true;
-        // One more, so that who has seen all of the others sees that they were the last.
+        // A final event, so that every reader learns that it has seen all others.
         log.add('last');
         await Promise.all(following);
         expect(log.followingMax).toBeLessThanOrEqual(1);
@@ -223,7 +220,7 @@ describe('a tail that subscribers share', () => {
     );
   }, 600_000);
 
-  it('is read once, however many follow', async () => {
+  it('is read once for any number of subscribers', async () => {
     const log = new ToyLog();
     const tail = createSharedTail(log);
     const ended = new AbortController();
@@ -246,7 +243,7 @@ describe('a tail that subscribers share', () => {
     expect(log.following).toBe(0);
   });
 
-  it('reads no further than its slowest reader allows, and lets it go when that takes too long', async () => {
+  it('waits for its slowest reader, and drops it when it takes too long', async () => {
     const log = new ToyLog();
     const slowReaderMs = 150;
     const tail = createSharedTail(log, { eventsMax: 10, bytesMax: 1_000_000, slowReaderMs });
@@ -263,8 +260,8 @@ describe('a tail that subscribers share', () => {
     log.add('apple');
     await joined;
     for (let n = 0; n < 40; n += 1) log.add('apple');
-    for (let turns = 0; turns < 20; turns += 1) await nextTurn();
-    // The event that it has taken, ten held events, and one piece beyond the bound.
+    for (let iterations = 0; iterations < 20; iterations += 1) await nextTurn();
+    // One event that the slow reader received, ten buffered events, and one piece above the limit.
     expect(log.pieces).toBe(12);
     while (log.pieces < 41) await delay(5);
     const eventsOf = (batches: readonly EventBatch[]) => batches.flatMap(({ events }) => events);
@@ -276,7 +273,7 @@ describe('a tail that subscribers share', () => {
     await following;
   });
 
-  it('holds nothing of the log when its last reader has left', async () => {
+  it('references no event after its last reader has left', async () => {
     const position = printPosition(1);
     const followOne: FollowedLog['follow'] = async function* (_, signal) {
       const event = { ...sampleEvent(), stream: 'apple-1', revision: 0, position, recordedAt: '' };
@@ -297,11 +294,11 @@ describe('a tail that subscribers share', () => {
     await delay(10);
     collect();
     expect(read.deref()).toBeUndefined();
-    // The tail itself is still in use.
+    // Keeps the tail reachable during the collection.
     expect(tail.join).toBeDefined();
   });
 
-  it('ends for all when the log is not what it must be, and begins again', async () => {
+  it('fails for all subscribers if the log has a gap, and can be followed again', async () => {
     const log = new ToyLog();
     const { follow: followLog } = log;
     let isBroken = true;

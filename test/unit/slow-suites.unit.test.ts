@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { expect, it } from '@jest/globals';
 import { z } from 'zod';
 
-/** `test/run.js` leaves suites out and picks suites by this list. A name that is wrong would do neither. */
+/** `test/run.js` selects suites by this list. A wrong name would have no effect. */
 const { slow, withLongForms } = z
   .strictObject({ slow: z.array(z.string()), withLongForms: z.array(z.string()) })
   .parse(JSON.parse(readFileSync('test/slow-suites.json', 'utf8')));

@@ -17,12 +17,10 @@ import {
   STREAM,
 } from '../support/conversion-calls.ts';
 
-/** How a process learns what a source's stream holds: from segments as far as there are any, else from the stream. */
-
 const DAY_MS = 86_400_000;
 const into = fingerprintsOf(SOURCE);
 
-/** A stream whose events were logged at these ages, in days, the oldest first. */
+/** @param ages of the events, in days, the oldest first */
 const streamOf = async (
   ages: readonly number[],
 ): Promise<{ store: EventStore; commands: readonly string[] }> => {
@@ -35,7 +33,7 @@ const streamOf = async (
   return { store, commands: (await loggedIn(store)).map(({ commandId }) => commandId) };
 };
 
-/** The rows that the projection would have made, of `perRow` events each, those left out that `isThere` refuses. */
+/** The rows of the projection with `perRow` events each, without the rows that `isThere` excludes. */
 const segmentsOf = async (
   store: EventStore,
   perRow: number,
@@ -59,10 +57,10 @@ const segmentsOf = async (
       commands: new Uint32Array([...(isSame ? last.commands : []), ...command]),
     });
   }
-  const kept = rows.filter((_, row) => isThere(row)).toReversed();
+  const present = rows.filter((_, row) => isThere(row)).toReversed();
   return {
     before: async (_customer, _source, revision) =>
-      kept.filter(({ lastRevision }) => lastRevision < revision).slice(0, 2),
+      present.filter(({ lastRevision }) => lastRevision < revision).slice(0, 2),
     ofCommand: async () => [],
   };
 };
@@ -88,7 +86,7 @@ const knownOf = async (store: EventStore, segments: Segments, count: number, com
 };
 
 describe('an index', () => {
-  it('knows the same, whatever rows of the segments are missing', async () => {
+  it('has the same content if any rows of the segments are missing', async () => {
     const ages = fc
       .array(fc.oneof(fc.integer({ min: 0, max: 120 }), fc.integer({ min: 0, max: 600 })), { maxLength: 14 })
       .map((list) => list.toSorted((a, b) => b - a));
@@ -101,7 +99,7 @@ describe('an index', () => {
           const { store, commands } = await streamOf(list);
           const segments = await segmentsOf(store, perRow, (row) => missing[row] !== true);
           const { known, commands: found, ...rest } = await knownOf(store, segments, list.length, commands);
-          // By whole days: of one day more nothing is promised, and beyond it nothing is known.
+          // The limit has whole days: an id of 91 days may or may not be known.
           list.forEach((age, n) => {
             if (age <= 90) expect([n, known[n]]).toEqual([n, true]);
             if (age >= 92) expect([n, known[n]]).toEqual([n, false]);
@@ -116,7 +114,7 @@ describe('an index', () => {
     );
   });
 
-  it('reads no more of the stream than its last event when the segments hold everything', async () => {
+  it('reads only the last event of the stream if the segments are complete', async () => {
     const { store, commands } = await streamOf([40, 30, 20, 10, 5, 1, 0]);
     let read = 0;
     const counting: EventStore = {
@@ -134,8 +132,8 @@ describe('an index', () => {
 
   it.each([
     ['ends earlier', [10]],
-    ['went on differently', [10, 4, 3, 2]],
-  ])('does not believe segments of a log that has been replaced by one that %s', async (_how, ages) => {
+    ['continues differently', [10, 4, 3, 2]],
+  ])('ignores segments of a log that was replaced by one that %s', async (_how, ages) => {
     const lost = await segmentsOf((await streamOf([10, 5, 1])).store, 1, () => true);
     const { store } = await streamOf([10]);
     for (const n of ages.keys()) if (n > 0) await ledgerOn(store).submit(callOf(items(`other-${n}`)));
@@ -143,7 +141,7 @@ describe('an index', () => {
     expect([known, revision]).toEqual([[true, false, false], ages.length - 1]);
   });
 
-  it('is read again when the stream ends before it', async () => {
+  it('is rebuilt if the stream ends before it', async () => {
     let { store } = await streamOf([10, 5, 1]);
     const changing: EventStore = {
       ...store,

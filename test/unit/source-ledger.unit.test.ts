@@ -4,8 +4,6 @@ import { createMemoryEventStore } from '../../shared/event-store/memory-event-st
 import type { CallOutcome } from '../../command/conversions/log-call.ts';
 import { callOf, clock, item, items, ledgerOn, loggedIn, openSource } from '../support/conversion-calls.ts';
 
-/** What a source's ledger answers, and what its stream holds then. */
-
 /** More ids than fit into one event. */
 const MANY = 4_000;
 
@@ -25,7 +23,7 @@ const resultOf = (outcome: CallOutcome) => {
 };
 
 describe('a call', () => {
-  it('logs what is new in one event, in columns', async () => {
+  it('logs new conversions in one event, in columns', async () => {
     const store = createMemoryEventStore(clock);
     const events = [
       item('a', { eventType: 'purchase', value: 5, currency: 'EUR' }),
@@ -52,7 +50,7 @@ describe('a call', () => {
     ]);
   });
 
-  it('counts what came before, in it or in an earlier one, as duplicates', async () => {
+  it('counts conversions of the same or an earlier call as duplicates', async () => {
     const store = createMemoryEventStore(clock);
     const ledger = ledgerOn(store);
     expect(await ledger.submit(callOf(items('a', 'b', 'a')))).toEqual(done(2, 1));
@@ -60,13 +58,13 @@ describe('a call', () => {
     expect(await ledgerOn(store).submit(callOf(items('a', 'b', 'c', 'd')))).toEqual(done(1, 3));
   });
 
-  it('takes the same id of another type for another event', async () => {
+  it('treats the same id with another type as another conversion', async () => {
     const ledger = ledgerOn(createMemoryEventStore(clock));
     const events = [item('a'), item('a', { eventType: 'lead' }), item('a', { eventType: 'custom' })];
     expect(await ledger.submit(callOf(events))).toEqual(done(2, 1));
   });
 
-  it('of nothing but duplicates logs nothing', async () => {
+  it('with only duplicates logs nothing', async () => {
     const store = createMemoryEventStore(clock);
     const ledger = ledgerOn(store);
     await ledger.submit(callOf(items('a')));
@@ -74,7 +72,7 @@ describe('a call', () => {
     expect(await loggedIn(store)).toHaveLength(1);
   });
 
-  it('of nothing but broken events logs that, and moves the health', async () => {
+  it('with only invalid conversions logs the rejections and changes the health', async () => {
     const store = createMemoryEventStore(clock);
     const ledger = ledgerOn(store);
     const outcome = await ledger.submit(callOf([item(''), 5]));
@@ -86,7 +84,7 @@ describe('a call', () => {
     expect(resultOf(await ledger.submit(callOf([item('a'), item('')]))).health).toBe('receiving');
   });
 
-  it('of more than fits one event is several, the last of which says so', async () => {
+  it('that exceeds the size of one event is logged as several; the last one is marked', async () => {
     const store = createMemoryEventStore(clock);
     const events = Array.from({ length: MANY }, (_, n) => item(`${n}`.padEnd(250, 'x')));
     expect(await ledgerOn(store).submit(callOf(events))).toEqual(done(MANY, 0));
@@ -99,7 +97,7 @@ describe('a call', () => {
     expect(await ledgerOn(store).submit(callOf(events))).toEqual(done(0, MANY));
   });
 
-  it('in the worst encoding stays below the limit of an event', async () => {
+  it('in the longest encoding stays below the size limit of an event', async () => {
     const store = createMemoryEventStore(clock);
     const events = Array.from({ length: 900 }, (_, n) =>
       item(`${n}`.padEnd(256, '\u0001'), {
@@ -113,7 +111,7 @@ describe('a call', () => {
   });
 });
 
-describe('a call that is refused logs nothing', () => {
+describe('a call is refused and logs nothing', () => {
   it.each([
     ['no-source', undefined],
     ['source-archived', { ...openSource, isArchived: true }],
@@ -126,7 +124,7 @@ describe('a call that is refused logs nothing', () => {
     expect(await loggedIn(store)).toEqual([]);
   });
 
-  it('with another test code than the source has', async () => {
+  it("if its test code differs from the source's", async () => {
     const ledger = ledgerOn(createMemoryEventStore(clock), {
       loadSource: async () => ({ ...openSource, testEventCode: 'T1' }),
     });
@@ -150,7 +148,7 @@ describe('a call that is refused logs nothing', () => {
 });
 
 describe('nothing is logged by', () => {
-  it('a test, which is compared with nothing', async () => {
+  it('a test, which does not detect duplicates', async () => {
     const store = createMemoryEventStore(clock);
     const ledger = ledgerOn(store);
     await ledger.submit(callOf(items('a')));
@@ -162,7 +160,7 @@ describe('nothing is logged by', () => {
     expect(await loggedIn(store)).toHaveLength(1);
   });
 
-  it('a preview, which answers as the call would', async () => {
+  it('a preview, which returns the same counts as the call', async () => {
     const store = createMemoryEventStore(clock);
     const ledger = ledgerOn(store);
     await ledger.submit(callOf(items('a')));
@@ -171,8 +169,8 @@ describe('nothing is logged by', () => {
   });
 });
 
-describe('calls that wait together', () => {
-  it('are appended together, and each sees those before it', async () => {
+describe('concurrent calls', () => {
+  it('are appended together, and each one counts duplicates of earlier ones', async () => {
     const store = createMemoryEventStore(clock);
     let appends = 0;
     const counted: EventStore = { ...store, append: (...call) => ((appends += 1), store.append(...call)) };
@@ -188,7 +186,7 @@ describe('calls that wait together', () => {
     expect((await loggedIn(store)).flatMap(({ eventIds }) => eventIds)).toHaveLength(31);
   });
 
-  it('fail together when the append fails: also those that found nothing new', async () => {
+  it('fail together if the append fails, even those with only duplicates', async () => {
     const store = createMemoryEventStore(clock);
     let isLost = true;
     const losing: EventStore = {
@@ -208,7 +206,7 @@ describe('calls that wait together', () => {
     expect(await ledger.submit(callOf(items('a')))).toEqual(done(1, 0));
   });
 
-  it('of one command are done once', async () => {
+  it('of one command are executed once', async () => {
     const store = createMemoryEventStore(clock);
     const ledger = ledgerOn(store);
     const call = callOf(items('a', 'b'));
@@ -231,7 +229,7 @@ describe('a repeated call', () => {
     expect(await loggedIn(store)).toHaveLength(2);
   });
 
-  it('has it also when the source was archived since, or takes other types', async () => {
+  it('has the first answer even if the source was archived or accepts other types since', async () => {
     const store = createMemoryEventStore(clock);
     const call = callOf(batch);
     await ledgerOn(store).submit(call);
@@ -243,10 +241,10 @@ describe('a repeated call', () => {
     }
   });
 
-  it('of whose events only the first are there logs the rest', async () => {
+  it('logs the remaining events after an interruption', async () => {
     const store = createMemoryEventStore(clock);
     const events = Array.from({ length: MANY }, (_, n) => item(`${n}`.padEnd(250, 'x')));
-    // As EventStoreDB takes it: one event in an append; and the process ends after the first.
+    // One event per append, as with EventStoreDB; the process ends after the first.
     let left = 1;
     const ending: EventStore = {
       ...store,
@@ -262,7 +260,7 @@ describe('a repeated call', () => {
     const before = (await loggedIn(store)).map(({ eventIds }) => eventIds.length);
     expect(before).toHaveLength(1);
     await ledgerOn(store).submit(callOf(items('1'.padEnd(250, 'x'), `${MANY - 1}`.padEnd(250, 'x'))));
-    // The last of its events was logged by another call meanwhile.
+    // Another call has logged its last conversion meanwhile.
     const expected = done(MANY - 1, 2, 'receiving', [
       { index: MANY, reason: 'eventId must have 1 to 256 characters' },
     ]);
@@ -276,8 +274,8 @@ describe('a repeated call', () => {
   });
 });
 
-describe('two ledgers of one source', () => {
-  it('log each event once, and both are right', async () => {
+describe('several ledgers of one source', () => {
+  it('log each conversion once and return correct counts', async () => {
     const store = createMemoryEventStore(clock);
     const ledgers = [ledgerOn(store), ledgerOn(store), ledgerOn(store)];
     const outcomes = await Promise.all(

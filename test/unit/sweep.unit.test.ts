@@ -5,7 +5,7 @@ import { createSweep, SweepError } from '../../shared/work-list/sweep.ts';
 
 const PAGE = 10;
 
-/** Numbers that are due until they are done; `failing` says which fail, and how. */
+/** @param failing the error of a number, if it fails */
 const numbers = (count: number, failing: (n: number) => Error | undefined = () => undefined) => {
   const due = new Set(Array.from({ length: count }, (_, n) => n));
   const tried: number[] = [];
@@ -55,33 +55,33 @@ it('a run that reaches its time limit is continued after the last item, then the
     runs += 1;
   }
   expect(runs).toBeGreaterThan(5);
-  // Nothing was tried twice before everything was tried once.
+  // Every item was tried once before any was tried twice.
   expect(all.tried).toEqual(Array.from({ length: 35 }, (_, n) => n));
   while (all.tried.length === 35) await sweep.purge(PAGE).catch(() => undefined);
   expect(all.tried[35]).toBe(0);
 });
 
 it('an unavailable store ends the run soon, and failed items wait for the others', async () => {
-  let isAway = true;
-  const all = numbers(25, () => (isAway ? new EventStoreUnavailableError('away') : undefined));
+  let isUnavailable = true;
+  const all = numbers(25, () => (isUnavailable ? new EventStoreUnavailableError('unavailable') : undefined));
   const sweep = createSweep(all);
   await expect(sweep.purge(PAGE)).rejects.toMatchObject({ failed: 5, done: 0 });
-  isAway = false;
+  isUnavailable = false;
   expect(await sweep.purge(PAGE)).toBe(0);
   expect([...all.due]).toEqual([0, 1, 2, 3, 4]);
   expect(await sweep.purge(PAGE)).toBe(0);
   expect(all.due.size).toBe(0);
 });
 
-it('rows that say that it is due after it was done are not gone through again in the same run', async () => {
+it('rows that still list a processed item are not read again in the same run', async () => {
   const all = numbers(25);
-  const behind = createSweep({ find: all.find, work: async (n) => void all.tried.push(n) });
-  expect(await behind.purge(PAGE)).toBe(0);
+  const sweep = createSweep({ find: all.find, work: async (n) => void all.tried.push(n) });
+  expect(await sweep.purge(PAGE)).toBe(0);
   expect(all.tried).toHaveLength(25);
   expect(all.pages).toEqual([10, 10, 5]);
 });
 
-it('ends with its process', async () => {
+it('a run ends with its process', async () => {
   const ending = new AbortController();
   const all = numbers(25);
   const sweep = createSweep({

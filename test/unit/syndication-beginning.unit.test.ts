@@ -14,12 +14,10 @@ import {
 import { executeCommand } from '../../shared/aggregate/execute-command.ts';
 import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
 
-/** What a generation begins with is loaded beside what says whether it may begin. */
-
 const NOW = '2026-01-01T00:00:00.000Z';
 const notKnown = new TryAgainError('not known', { afterMs: 2_000, isTry: false });
 
-/** A record that was switched on, of an active advertiser or of none, while nobody knows who else has its id. */
+/** An enabled record, while it is unknown which other resources share its id. */
 const given = async ({ hasAdvertiser }: { readonly hasAdvertiser: boolean }) => {
   const store = createMemoryEventStore();
   const [customerId, advertiserId, recordId, agentId] = [1, 2, randomUUID(), randomUUID()];
@@ -116,15 +114,15 @@ const given = async ({ hasAdvertiser }: { readonly hasAdvertiser: boolean }) => 
   };
 };
 
-describe('while it is not known who else has something of the same id', () => {
-  it('nothing begins', async () => {
+describe('while it is unknown which other resources share the id', () => {
+  it('no generation starts', async () => {
     const { run, now, calls } = await given({ hasAdvertiser: true });
     await expect(run()).rejects.toBe(notKnown);
     expect(await now()).toMatchObject({ status: 'PENDING', request: null });
     expect(calls).toEqual([]);
   });
 
-  it('what has no active advertiser is switched off all the same', async () => {
+  it('a record without an active advertiser is switched off', async () => {
     const { run, now, calls } = await given({ hasAdvertiser: false });
     await run();
     expect(await now()).toMatchObject({ status: 'DISABLED' });
@@ -132,8 +130,8 @@ describe('while it is not known who else has something of the same id', () => {
   });
 });
 
-describe('an entry that was marked as archived, of an earlier generation', () => {
-  it('switches off what was only refreshed since', async () => {
+describe('an entry of an earlier generation that is marked as archived', () => {
+  it('switches off a record that was only refreshed since', async () => {
     const { run, now, refresh } = await given({ hasAdvertiser: true });
     await refresh();
     await run();
@@ -142,7 +140,7 @@ describe('an entry that was marked as archived, of an earlier generation', () =>
     expect(await now()).toMatchObject({ status: 'DISABLED', generation: 3 });
   });
 
-  it('leaves what was switched on since', async () => {
+  it('does not switch off a record that was switched on since', async () => {
     const { run, now, refresh, toggle } = await given({ hasAdvertiser: true });
     await refresh();
     await toggle(false);
@@ -152,8 +150,8 @@ describe('an entry that was marked as archived, of an earlier generation', () =>
   });
 });
 
-describe('what cannot be finished', () => {
-  it('fails, unless it is to be switched off or only to be looked at: that stays on the list', async () => {
+describe('a generation that cannot be finished', () => {
+  it('fails; an entry that is archived, or whose record has no pending work, stays on the list', async () => {
     const { now, refresh, giveUp: give } = await given({ hasAdvertiser: true });
     expect(await give(1, true)).toMatchObject({ is: 'again', isTry: false });
     expect(await now()).toMatchObject({ status: 'PENDING' });

@@ -6,10 +6,10 @@ import {
   type ScheduleShape,
 } from '../faults/simulation/syndication-schedule.ts';
 
-/** A sample: `SCHEDULES=1000000` is the long form, `SCHEDULE_SEED` where it begins. 2 ms of processor time for each. */
+/** `SCHEDULES=1000000` is the long form, `SCHEDULE_SEED` the first seed. One schedule takes 2 ms of processor time. */
 const COUNT = Number(process.env['SCHEDULES'] ?? 250);
 const SEED = Number(process.env['SCHEDULE_SEED'] ?? 1);
-/** The rarest of the planted defects shows within some hundreds. */
+/** The rarest planted defect appears within some hundreds of schedules. */
 const PLANTED_COUNT_MAX = 2_000;
 const PLANTED_MS_MAX = 120_000;
 
@@ -32,7 +32,7 @@ describe('toggles, changes, workers and crashes in any order', () => {
     ['usual', COUNT],
     ['flickering', Math.ceil(COUNT / 2)],
   ])(
-    '%s, %d schedules: every record ends as it was last asked for, here and at the agent',
+    '%s, %d schedules: every record ends in the last requested state, here and at the agent',
     async (shape, count) => {
       const begun = performance.now();
       const { sum, wrong } = await run(SEED, count, shape);
@@ -44,9 +44,8 @@ describe('toggles, changes, workers and crashes in any order', () => {
     3_600_000,
   );
 
-  // Once wrong: dropped as a task, switched on again, and what came meanwhile was gone with the end of the task.
-  // And: dropped by a list that came late, refused as it is now, and nobody brought back what was there.
-  // And: a list told under a key that was known already; a call overlooked that was under way five generations later.
+  // Former defects: a deletion that ended as a task also removed a later addition. A late list deleted a resource that
+  // was then refused and never restored. A list was sent under a known key. A call of five generations before was missed.
   it.each<[ScheduleShape, number]>([
     ['usual', 1_075],
     ['usual', 31_012_914],
@@ -56,7 +55,7 @@ describe('toggles, changes, workers and crashes in any order', () => {
     expect((await runSchedule(createRandom(seed), undefined, shape)).wrong).toEqual([]);
   });
 
-  // The last one is rare: the search begins where it is not long.
+  // The last defect is rare, so its search begins near it.
   it.each<[ScheduleDefect, ScheduleShape, number]>([
     ['another-key', 'usual', 1],
     ['no-waiting-for-earlier', 'usual', 1],
@@ -66,7 +65,7 @@ describe('toggles, changes, workers and crashes in any order', () => {
     ['changes-forgotten', 'usual', 1],
     ['one-key-for-a-list', 'usual', 940],
   ])(
-    'would show the defect %s (%s, from seed %d)',
+    'find the planted defect %s (%s, from seed %d)',
     async (defect, shape, from) => {
       const { sum, wrong } = await run(from, PLANTED_COUNT_MAX, shape, defect);
       console.log(`${defect}: ${sum.schedules} schedules, ${wrong[0] ?? 'not found'}`);

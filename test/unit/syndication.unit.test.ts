@@ -124,7 +124,7 @@ const withdrawInVain = (generation: number): SyndicationCommand => ({
 
 describe('a toggle', () => {
   it('on creates a record', () => given().when(toggle(true)).then(toggled(true, 1)));
-  it('off creates a record, too, so that clients can read it', () =>
+  it('off also creates a record, so that clients can read it', () =>
     given().when(toggle(false)).then(toggled(false, 1)));
   it('on leaves an active record without failure unchanged', () => {
     given(toggled(true, 1)).when(toggle(true)).thenNothing();
@@ -157,7 +157,7 @@ describe('a toggle', () => {
       atAgent: { is: 'DROPPING' },
     });
   });
-  it('on during a delete leaves unknown what the agent has', () => {
+  it('on during a deletion makes the state at the agent unknown', () => {
     const dropping = [toggled(true, 1), started(1), completed(1), toggled(false, 2)];
     const isUnsure = (...more: readonly SyndicationEvent[]): boolean => {
       const state = given(...dropping, ...more).state();
@@ -171,11 +171,11 @@ describe('a toggle', () => {
 });
 
 describe('the table of steps', () => {
-  it('has exactly the changes of status in the specification', () => {
+  it('contains exactly the status changes of the specification', () => {
     const changes = Object.values(steps).flatMap((step) =>
       'to' in step ? step.from.map((from) => `${from}>${step.to}`) : [],
     );
-    // Switched off once more, it is DISABLED as before.
+    // Switching off a DISABLED record again is also a step.
     expect(new Set(changes)).toEqual(new Set([...legalChanges, 'DISABLED>DISABLED']));
   });
 });
@@ -319,7 +319,7 @@ describe('a deletion that failed at the agent', () => {
     const state = again.state();
     expect(state).toMatchObject({ status: 'DISABLED', atAgent: { is: 'DROPPING' }, responseData: null });
     expect(state.status !== 'NONE' && isWaiting(state)).toBe(true);
-    // While that is tried, and when it is done, nothing is left to be asked for.
+    // During the deletion and after it, no work is pending.
     again.when(toggle(false)).thenNothing();
     given(...given1, notRemoved, toggled(false, 3), withdrawn(3))
       .when(toggle(false))
@@ -454,7 +454,7 @@ const wrongOf = (seed: number): readonly string[] => {
   const shown = syndicationResource(state);
   if (shown.enabled !== (shown.status !== 'DISABLED')) wrong.push('enabled');
   if ((shown.completedAt !== null) !== (shown.status === 'COMPLETED')) wrong.push('completedAt');
-  // While it is tried it says what went wrong last.
+  // While it is retried, it shows the last error.
   if (shown.errorMessage === null ? shown.status === 'FAILED' : shown.status === 'COMPLETED') {
     wrong.push('errorMessage');
   }
@@ -462,12 +462,12 @@ const wrongOf = (seed: number): readonly string[] => {
   return wrong.map((text) => `seed ${seed}: ${text}`);
 };
 
-/** `HISTORIES=1000000` is the long form, `HISTORY_SEED` where it begins. */
+/** `HISTORIES=1000000` is the long form, `HISTORY_SEED` the first seed. */
 const HISTORIES = Number(process.env['HISTORIES'] ?? 20_000);
 const HISTORY_SEED = Number(process.env['HISTORY_SEED'] ?? 1);
 
 describe('any events in any order', () => {
-  it('no transition is illegal, the last toggle wins, and the members of a record fit each other', () => {
+  it('no transition is illegal, the last toggle wins, and the members of a record are consistent', () => {
     const wrong: string[] = [];
     for (let n = 0; n < HISTORIES; n++) wrong.push(...wrongOf(HISTORY_SEED + n));
     expect(wrong).toEqual([]);

@@ -7,18 +7,18 @@ const identity = { taskId: '00000000-0000-4000-8000-000000000001', customerId: 7
 type Audiences = Extract<TaskAccepted, { taskType: 'audience_sync' }>['response']['audiences'];
 const synced = (audiences: Audiences, isDone = true) =>
   taskResource({ ...identity, taskType: 'audience_sync', response: { audiences } }, at, isDone);
-const refused = (audienceId: string) => ({ audienceId, action: 'failed', error: 'No room.' }) as const;
+const refused = (audienceId: string) => ({ audienceId, action: 'failed', error: 'Limit reached.' }) as const;
 const created = (audienceId: string) => ({ audienceId, action: 'created' }) as const;
 
 it('a sync without any success has failed and names the reason', () => {
   expect(synced([refused('a')])).toMatchObject({
     status: 'failed',
-    error: 'a: No room.',
+    error: 'a: Limit reached.',
     response: { audiences: [refused('a')] },
     retryAfterSeconds: null,
   });
   const { error } = synced([refused('a'), refused('b')]);
-  expect(error).toBe('None of 2 audiences was synced. a: No room.');
+  expect(error).toBe('None of 2 audiences was synced. a: Limit reached.');
 });
 
 it('a sync with a success, or without audiences, is completed', () => {

@@ -15,20 +15,20 @@ const grant = {
 };
 
 describe('upload tokens', () => {
-  it('give back the grant that they were made of', async () => {
+  it('contain the grant that they were issued for', async () => {
     const tokens = tokensOf(old);
     expect(await tokens.verify(await tokens.issue(grant))).toEqual(grant);
     expect(await tokens.issue(grant)).toBe(await tokens.issue({ ...grant }));
   });
 
-  it('outlive a change of keys for as long as the old one is kept', async () => {
+  it('remain valid after a key rotation while the old key is kept', async () => {
     const token = await tokensOf(old).issue(grant);
     expect(await tokensOf(`${current},${old}`).verify(token)).toEqual(grant);
     expect(await tokensOf(current).verify(token)).toBeUndefined();
     expect(await tokensOf(`${current},${old}`).issue(grant)).not.toBe(token);
   });
 
-  it('are worth nothing with any one character changed, cut off or added', async () => {
+  it('are invalid if any one character is changed, removed or added', async () => {
     const tokens = tokensOf(old);
     const token = await tokens.issue(grant);
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.=+/ \0';
@@ -47,7 +47,7 @@ describe('upload tokens', () => {
     console.log(`${tried} changes of one character, none accepted`);
   });
 
-  it('name their holder for a day behind their end, and nobody then', async () => {
+  it('identify their account for a day after they expire, and not later', async () => {
     const tokens = tokensOf(old);
     const token = await tokens.issue(grant);
     const at = (seconds: number) =>
@@ -56,7 +56,7 @@ describe('upload tokens', () => {
     await expect(at(86_401)).rejects.toMatchObject({ body: { code: 'UNAUTHORIZED' } });
   });
 
-  it('do not use the keys of secrets as they are', async () => {
+  it('are signed with a derived key, not with the key of the secrets', async () => {
     const { createHmac } = await import('node:crypto');
     const token = await tokensOf(old).issue(grant);
     const [payload = '', signature] = token.split('.');

@@ -4,9 +4,7 @@ import { EventStoreUnavailableError } from '../../shared/event-store/event-store
 import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
 import { callOf, clock, items, ledgerOn } from '../support/conversion-calls.ts';
 
-/** Calls wait up to a number of bytes, over all sources of a process. */
-
-it('a call beyond the limit is refused, and accepted once waiting calls are answered', async () => {
+it('a call beyond the limit of the process is refused, and accepted once waiting calls are answered', async () => {
   const waitingBytes = createWaitingBytes(1_000);
   const store = createMemoryEventStore(clock);
   const [one, other] = [ledgerOn(store, { waitingBytes }), ledgerOn(store, { waitingBytes })];
@@ -18,37 +16,37 @@ it('a call beyond the limit is refused, and accepted once waiting calls are answ
   expect(await other.submit(callOf(items('b'), { bytes: 101 }))).toMatchObject({ outcome: 'done' });
 });
 
-it('one alone may be larger', async () => {
+it('a single call may exceed the limit', async () => {
   const ledger = ledgerOn(createMemoryEventStore(clock), { waitingBytes: createWaitingBytes(10) });
   for (const id of ['a', 'b']) {
     expect(await ledger.submit(callOf(items(id), { bytes: 11 }))).toMatchObject({ outcome: 'done' });
   }
 });
 
-it('what fails or is given up waits no longer', async () => {
+it('a failed call no longer counts', async () => {
   const waitingBytes = createWaitingBytes(10);
   const failing = {
     ...createMemoryEventStore(clock),
     append: async () => {
-      throw new EventStoreUnavailableError('away');
+      throw new EventStoreUnavailableError('unavailable');
     },
   };
   const ledger = ledgerOn(failing, { waitingBytes });
-  await expect(ledger.submit(callOf(items('a'), { bytes: 10 }))).rejects.toThrow('away');
+  await expect(ledger.submit(callOf(items('a'), { bytes: 10 }))).rejects.toThrow('unavailable');
   expect(waitingBytes.take(10)).toBe(true);
 });
 
-it('what was answered before others of its group failed is not counted twice', async () => {
+it('a call that was answered before others of its group failed is not counted twice', async () => {
   const waitingBytes = createWaitingBytes(1_000);
   const failing = {
     ...createMemoryEventStore(clock),
     append: async () => {
-      throw new EventStoreUnavailableError('away');
+      throw new EventStoreUnavailableError('unavailable');
     },
   };
   const ledger = ledgerOn(failing, { waitingBytes });
   const tested = ledger.submit(callOf(items('a'), { bytes: 500, mode: 'test', testEventCode: 'T' }));
-  await expect(ledger.submit(callOf(items('b'), { bytes: 500 }))).rejects.toThrow('away');
+  await expect(ledger.submit(callOf(items('b'), { bytes: 500 }))).rejects.toThrow('unavailable');
   expect(await tested).toMatchObject({ outcome: 'done' });
   expect(waitingBytes.take(1_000)).toBe(true);
   expect(waitingBytes.take(1)).toBe(false);

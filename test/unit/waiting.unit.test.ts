@@ -7,14 +7,14 @@ const never = new Promise<never>(() => undefined);
 const failing = (): Promise<never> => Promise.reject(new Error('failed'));
 
 describe('timeout', () => {
-  it('gives what the work gives, its failure, or after the time an error', async () => {
+  it('returns the result or error of the work, or an error after the time limit', async () => {
     expect(await timeout(1_000, Promise.resolve(7))).toBe(7);
     await expect(timeout(1_000, failing())).rejects.toThrow('failed');
     await expect(timeout(5, never)).rejects.toThrow(TimeoutError);
     await expect(timeout(5, never, () => new Error('late'))).rejects.toThrow('late');
   });
 
-  it('ignores a failure that comes later', async () => {
+  it('ignores a later failure', async () => {
     let fail: (error: Error) => void = () => undefined;
     const work = new Promise<void>((_, reject) => (fail = reject));
     await expect(timeout(5, work)).rejects.toThrow('no answer within 5 ms');
@@ -29,7 +29,7 @@ describe('timeout', () => {
 });
 
 describe('abortable', () => {
-  it('ends with the signal, before and behind it', async () => {
+  it('ends with the signal, even if it was already aborted', async () => {
     const ending = new AbortController();
     const waiting = abortable(never, ending.signal, () => new Error('given up'));
     const ignored = unlessAborted(never, ending.signal);
@@ -39,7 +39,7 @@ describe('abortable', () => {
     await expect(abortable(never, ending.signal)).rejects.toThrow('over');
   });
 
-  it('gives what the work gives, and keeps no listener', async () => {
+  it('returns the result of the work, and leaves no listener', async () => {
     const { signal } = new AbortController();
     expect(await abortable(Promise.resolve(7), signal)).toBe(7);
     await expect(unlessAborted(failing(), signal)).rejects.toThrow('failed');
@@ -47,7 +47,7 @@ describe('abortable', () => {
 });
 
 describe('a wake-up', () => {
-  it('wakes all current waiters, and none that come later', async () => {
+  it('wakes all current waiters, and no later ones', async () => {
     const change = createWakeUp();
     const both = [change.next({}), change.next({ timeoutMs: 1_000 })];
     change.wake();
@@ -55,7 +55,7 @@ describe('a wake-up', () => {
     expect(await change.next({ timeoutMs: 5 })).toBe(false);
   });
 
-  it('ends on abort, also one that was before', async () => {
+  it('ends on abort, even if already aborted', async () => {
     const change = createWakeUp();
     const ending = new AbortController();
     const waiting = change.next({ signal: ending.signal });
