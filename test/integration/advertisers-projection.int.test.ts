@@ -13,8 +13,6 @@ import { createPool } from '../../shared/postgres/pool.ts';
 import { useReadModelDatabase } from '../support/read-model-database.ts';
 import { silent } from '../support/toy-projection.ts';
 
-/** Large batches of new advertisers. */
-
 const readModels = useReadModelDatabase();
 const CUSTOMER = 1;
 const positionOf = (n: number): Position => String(n).padStart(16, '0') as Position;
@@ -62,7 +60,7 @@ const commit = async (events: readonly RecordedEvent[], pool: Pool = readModels.
 const range = (from: number, to: number): readonly number[] =>
   Array.from({ length: to - from + 1 }, (_, n) => from + n);
 
-/** Ids of the rows, and what the counts say. */
+/** Ids and counts. */
 const readModel = async () => {
   const { pool } = readModels;
   const rows = await pool.query<{ id: number }>('select id from advertisers order by id');
@@ -94,7 +92,7 @@ it('new advertisers, some archived in the same batch, give the right rows and co
 
 it('a redelivered event is written and counted once', async () => {
   await commit(range(1, 150).map(created));
-  // Delivered again, with a checkpoint that does not know of it: the rows alone say so.
+  // The checkpoint is before the redelivered event, so only the rows show that it was applied.
   await readModels.pool.query(`update projection_checkpoints set position = '-'`);
   await commit(range(100, 400).map(created));
   const { ids, counts } = await readModel();
@@ -104,7 +102,7 @@ it('a redelivered event is written and counted once', async () => {
 
 it('rows can be written if the policies also apply to the writer', async () => {
   const { pool } = readModels;
-  // As `isolateTenants` has it where there can be no role for requests.
+  // `isolateTenants` applies this if requests cannot have their own role.
   await pool.query(
     `create policy system on advertisers to current_user using (current_setting('app.access', true) = 'system');
      alter table advertisers force row level security`,

@@ -18,19 +18,17 @@ import {
 import { hostileUrls } from '../support/hostile-urls.ts';
 import { startSandboxAgent, type SandboxAgent } from '../support/sandbox-agent.ts';
 
-/** Calls of a real agent over MCP and A2A, and of other servers. */
-
 const clock = { now: () => Date.parse('2026-03-01T12:00:00Z') };
 const printed = jest.spyOn(console, 'warn').mockReturnValue();
 const agentOf = (callMs: number) => {
   const openLine = createOutboundLines({ allowLoopback: true, timeoutMs: callMs, bytesMax: 1_000_000 });
   return createAdcpAgent({ openLine, callMs, clock });
 };
-/** For calls that must succeed even on a busy machine. */
-const patient = agentOf(20_000);
-/** For calls that must fail. */
-const IMPATIENT_MS = 1_500;
-const impatient = agentOf(IMPATIENT_MS);
+/** Allows time for a busy machine. */
+const callAgent = agentOf(20_000);
+/** For calls that must time out. */
+const SHORT_MS = 1_500;
+const callAgentShortly = agentOf(SHORT_MS);
 
 const given: Omit<AgentCall, 'agentUrl' | 'idempotencyKey'> = {
   protocol: 'MCP',
@@ -47,8 +45,8 @@ describe.each(['MCP', 'A2A'] as const)('an AdCP agent over %s', (protocol) => {
   });
   afterEach(() => agent.behave({ mode: 'works', delayMs: 1_000 }));
   afterAll(() => agent.stop());
-  const call = (more: Partial<AgentCall> = {}, callAgent = patient): Promise<AgentAnswer> =>
-    callAgent({
+  const call = (more: Partial<AgentCall> = {}, caller = callAgent): Promise<AgentAnswer> =>
+    caller({
       ...given,
       protocol,
       agentUrl: protocol === 'MCP' ? agent.url : agent.a2aUrl,
@@ -57,7 +55,7 @@ describe.each(['MCP', 'A2A'] as const)('an AdCP agent over %s', (protocol) => {
       ...more,
     });
 
-  it('does what it is asked for, once for each key', async () => {
+  it('executes a task once for each idempotency key', async () => {
     const idempotencyKey = randomUUID();
     for (let n = 0; n < 2; n++) {
       expect(await call({ idempotencyKey })).toMatchObject({
@@ -69,19 +67,19 @@ describe.each(['MCP', 'A2A'] as const)('an AdCP agent over %s', (protocol) => {
     expect((await agent.state()).effects.filter((one) => one === idempotencyKey)).toHaveLength(1);
   });
 
-  it('takes away what is left out', async () => {
+  it('deletes resources that a request omits', async () => {
     await call();
     const request = { account: { account_id: 'acct' }, delete_missing: true };
     expect(await call({ request })).toMatchObject({ outcome: 'completed' });
     expect(await agent.eventSources('acct')).toEqual([]);
   });
 
-  it('is asked again when it is busy, not before it says', async () => {
+  it('is retried when it is busy, after the time that it names', async () => {
     await agent.behave({ mode: 'busy' });
     expect(await call()).toMatchObject({ outcome: 'retry', afterMs: 1_000 });
   });
 
-  it('is not asked again when it says that nothing will change', async () => {
+  it('is not retried after a final refusal', async () => {
     await agent.behave({ mode: 'rejecting' });
     expect(await call()).toEqual({
       outcome: 'refused',
@@ -89,7 +87,7 @@ describe.each(['MCP', 'A2A'] as const)('an AdCP agent over %s', (protocol) => {
     });
   });
 
-  it('cannot make its token known by repeating it', async () => {
+  it('cannot reveal its token by repeating it', async () => {
     const answer = JSON.stringify(
       await call({ request: { ...given.request, event_sources: [{ event_source_id: agent.token }] } }),
     );
@@ -97,18 +95,18 @@ describe.each(['MCP', 'A2A'] as const)('an AdCP agent over %s', (protocol) => {
     expect(answer).not.toContain(agent.token);
   });
 
-  it('is not asked again with credentials that it does not accept', async () => {
+  it('is not retried with credentials that it rejects', async () => {
     expect(await call({ token: 'wrong' })).toEqual({
       outcome: 'refused',
       message: 'The agent does not accept the credentials.',
     });
   });
 
-  it('is given up after the time of one call when it is silent', async () => {
+  it('times out if it does not answer', async () => {
     await agent.behave({ mode: 'silent' });
     const begun = performance.now();
-    expect(await call({}, impatient)).toMatchObject({ outcome: 'retry' });
-    expect(performance.now() - begun).toBeLessThan(IMPATIENT_MS + 3_000);
+    expect(await call({}, callAgentShortly)).toMatchObject({ outcome: 'retry' });
+    expect(performance.now() - begun).toBeLessThan(SHORT_MS + 3_000);
   });
 
   it('is polled for an accepted task, and executes it once', async () => {
@@ -116,7 +114,7 @@ describe.each(['MCP', 'A2A'] as const)('an AdCP agent over %s', (protocol) => {
     const idempotencyKey = randomUUID();
     const taken = await call({ idempotencyKey });
     expect(taken).toEqual({ outcome: 'submitted', taskId: expect.stringMatching(/^task_/), taskOf: 'ADCP' });
-    // A worker that does not know the task calls again.
+    // A worker without the task id repeats the call.
     expect(await call({ idempotencyKey })).toEqual(taken);
     if (taken.outcome !== 'submitted') return;
     const after = () => call({ idempotencyKey, takenIn: taken });
@@ -126,7 +124,7 @@ describe.each(['MCP', 'A2A'] as const)('an AdCP agent over %s', (protocol) => {
     expect((await agent.state()).calls.filter((one) => one === idempotencyKey)).toHaveLength(1);
   });
 
-  it('says what went wrong with what it has taken in', async () => {
+  it('reports why an accepted task failed', async () => {
     await agent.behave({ mode: 'submitted-failing', delayMs: 0 });
     const taken = await call();
     if (taken.outcome !== 'submitted') throw new Error(JSON.stringify(taken));
@@ -134,7 +132,7 @@ describe.each(['MCP', 'A2A'] as const)('an AdCP agent over %s', (protocol) => {
       outcome: 'refused',
       message: 'The review was not passed',
     });
-    expect(await call({ takenIn: { taskId: 'task_of_nobody', taskOf: 'ADCP' } })).toEqual({
+    expect(await call({ takenIn: { taskId: 'task_unknown', taskOf: 'ADCP' } })).toEqual({
       outcome: 'refused',
       message: expect.stringContaining('The task does not exist'),
     });
@@ -164,7 +162,7 @@ const callOf = (protocol: AgentCall['protocol'], agentUrl: string): AgentCall =>
   idempotencyKey: randomUUID(),
 });
 
-/** Where redirects lead: everything that arrives there is counted. */
+/** The target of redirects, which counts connections. */
 let elsewhere = '';
 let reached = 0;
 const counting = createServer((_request, response) => response.end()).on('connection', () => (reached += 1));
@@ -179,10 +177,10 @@ afterAll(() => {
 describe('a server that is not an agent', () => {
   it.each<[string, RequestListener]>([
     ['never answers', () => undefined],
-    ['hangs up', (request) => request.socket.destroy()],
-    ['answers the head and no more', (_request, response) => response.writeHead(200).flushHeaders()],
+    ['closes the connection', (request) => request.socket.destroy()],
+    ['answers only headers', (_request, response) => response.writeHead(200).flushHeaders()],
     [
-      'drips a byte a second',
+      'sends a byte per second',
       (_request, response) => {
         response.writeHead(200, { 'content-type': 'application/json' });
         const timer = setInterval(() => response.write(' '), 1_000);
@@ -210,22 +208,22 @@ describe('a server that is not an agent', () => {
       (_request, response) => response.setHeader('content-type', 'application/json').end('{"jsonrpc": '),
     ],
     [
-      'answers packed',
+      'answers with invalid gzip',
       (_request, response) => response.setHeader('content-encoding', 'gzip').end(Buffer.alloc(10)),
     ],
     ['answers 500', (_request, response) => response.writeHead(500).end('\u0000secret\u001b[31m')],
     ['answers 429', (_request, response) => response.writeHead(429, { 'retry-after': '2' }).end()],
-  ])('%s: the call ends in its time, with a message fit to be shown', async (_what, listener) => {
+  ])('%s: the call ends in time, with a safe message', async (_what, listener) => {
     const origin = await serve(listener);
-    // As a server that has a card, and is at fault at the call.
+    // A server with a valid agent card, which fails at the call.
     const card = await serve((_request, response) => response.end(JSON.stringify({ url: `${origin}/a2a` })));
     const begun = performance.now();
     const answers = await Promise.all([
-      impatient(callOf('MCP', `${origin}/mcp`)),
-      impatient(callOf('A2A', `${origin}/a2a`)),
-      impatient({ ...callOf('A2A', card), token: undefined }),
+      callAgentShortly(callOf('MCP', `${origin}/mcp`)),
+      callAgentShortly(callOf('A2A', `${origin}/a2a`)),
+      callAgentShortly({ ...callOf('A2A', card), token: undefined }),
     ]);
-    expect(performance.now() - begun).toBeLessThan(IMPATIENT_MS + 3_000);
+    expect(performance.now() - begun).toBeLessThan(SHORT_MS + 3_000);
     for (const answer of answers) {
       expect(answer.outcome).not.toBe('completed');
       const message = 'message' in answer ? answer.message : '';
@@ -237,14 +235,16 @@ describe('a server that is not an agent', () => {
     expect(reached).toBe(0);
   });
 
-  it.each(['MCP', 'A2A'] as const)('is not there over %s: to be asked again', async (protocol) => {
-    expect(await impatient(callOf(protocol, 'http://127.0.0.1:1/mcp'))).toMatchObject({ outcome: 'retry' });
+  it.each(['MCP', 'A2A'] as const)('does not exist over %s: the call is retried', async (protocol) => {
+    expect(await callAgentShortly(callOf(protocol, 'http://127.0.0.1:1/mcp'))).toMatchObject({
+      outcome: 'retry',
+    });
   });
 });
 
-describe('an agent whose HTTP server says when to come back', () => {
-  type Standing = readonly [status: number, retryAfter: string | undefined, afterMs: number];
-  const standings: readonly Standing[] = [
+describe('an agent whose HTTP server sends Retry-After', () => {
+  type Refusal = readonly [status: number, retryAfter: string | undefined, afterMs: number];
+  const refusals: readonly Refusal[] = [
     [429, '7', 7_000],
     [503, '7', 7_000],
     [503, 'Sun, 01 Mar 2026 12:01:30 GMT', 90_000],
@@ -254,10 +254,10 @@ describe('an agent whose HTTP server says when to come back', () => {
     [429, undefined, 0],
     [500, '7', 0],
   ];
-  /** Answers with the status that `isRefused` returns for a request's text, otherwise as an agent. */
+  /** Answers requests that `isRefused` selects with the status, and others like an agent. */
   const serverThat = (
     isRefused: (text: string) => boolean,
-    [status, retryAfter]: Standing,
+    [status, retryAfter]: Refusal,
   ): Promise<string> => {
     const answer = async (request: IncomingMessage, response: ServerResponse): Promise<unknown> => {
       let text = '';
@@ -290,36 +290,30 @@ describe('an agent whose HTTP server says when to come back', () => {
   };
 
   describe.each(['MCP', 'A2A'] as const)('over %s', (protocol) => {
-    it.each(standings)(
-      'with %i and %s, to anything it is asked, is asked again after %i ms',
-      async (...standing) => {
-        const origin = await serverThat(() => true, standing);
-        expect(await patient(callOf(protocol, `${origin}/at`))).toEqual({
-          outcome: 'retry',
-          message: `The agent answered with HTTP status ${standing[0]}.`,
-          afterMs: standing[2],
-        });
-      },
-    );
-    it.each(standings)(
-      'with %i and %s, to the task alone, is asked again after %i ms',
-      async (...standing) => {
-        const origin = await serverThat((text) => text.includes('sync_event_sources"'), standing);
-        const answer = await patient(callOf(protocol, `${origin}/a2a`));
-        expect(answer).toMatchObject({ outcome: 'retry', afterMs: standing[2] });
-      },
-    );
-    it.each(standings)('with %i and %s while polled is asked again after %i ms', async (...standing) => {
-      const origin = await serverThat((text) => text.includes('task-1'), standing);
+    it.each(refusals)('with %i and %s for every request is retried after %i ms', async (...refusal) => {
+      const origin = await serverThat(() => true, refusal);
+      expect(await callAgent(callOf(protocol, `${origin}/at`))).toEqual({
+        outcome: 'retry',
+        message: `The agent answered with HTTP status ${refusal[0]}.`,
+        afterMs: refusal[2],
+      });
+    });
+    it.each(refusals)('with %i and %s for the task only is retried after %i ms', async (...refusal) => {
+      const origin = await serverThat((text) => text.includes('sync_event_sources"'), refusal);
+      const answer = await callAgent(callOf(protocol, `${origin}/a2a`));
+      expect(answer).toMatchObject({ outcome: 'retry', afterMs: refusal[2] });
+    });
+    it.each(refusals)('with %i and %s for a poll is polled again after %i ms', async (...refusal) => {
+      const origin = await serverThat((text) => text.includes('task-1'), refusal);
       const takenIn = { taskId: 'task-1', taskOf: protocol === 'A2A' ? 'A2A' : 'ADCP' } as const;
-      const answer = await patient({ ...callOf(protocol, `${origin}/a2a`), takenIn });
-      expect(answer).toMatchObject({ outcome: 'retry', afterMs: standing[2] });
+      const answer = await callAgent({ ...callOf(protocol, `${origin}/a2a`), takenIn });
+      expect(answer).toMatchObject({ outcome: 'retry', afterMs: refusal[2] });
     });
   });
 });
 
-describe('an agent whose task of A2A itself goes on', () => {
-  it('is asked after it by A2A, and its end is what the call would have answered', async () => {
+describe('an agent that answers with a running A2A task', () => {
+  it('is polled over A2A, and the finished task gives the answer of the call', async () => {
     let polls = 0;
     const task = (id: string, state: string, data?: object) => ({
       kind: 'task',
@@ -349,21 +343,21 @@ describe('an agent whose task of A2A itself goes on', () => {
     });
     const call = callOf('A2A', `${origin}/a2a`);
     const open = { outcome: 'submitted', taskId: 'a2a-1', taskOf: 'A2A' } as const;
-    expect(await patient(call)).toEqual(open);
-    expect(await patient({ ...call, takenIn: open })).toEqual(open);
-    expect(await patient({ ...call, takenIn: open })).toEqual({ outcome: 'completed', data: rows });
-    expect(await patient({ ...call, takenIn: { ...open, taskId: 'a2a-2' } })).toEqual({
+    expect(await callAgent(call)).toEqual(open);
+    expect(await callAgent({ ...call, takenIn: open })).toEqual(open);
+    expect(await callAgent({ ...call, takenIn: open })).toEqual({ outcome: 'completed', data: rows });
+    expect(await callAgent({ ...call, takenIn: { ...open, taskId: 'a2a-2' } })).toEqual({
       outcome: 'refused',
       message: "The agent's task ended as rejected.",
     });
-    expect(await patient({ ...call, takenIn: { ...open, taskId: 'a2a-3' } })).toEqual({
+    expect(await callAgent({ ...call, takenIn: { ...open, taskId: 'a2a-3' } })).toEqual({
       outcome: 'refused',
       message: 'The agent no longer knows the task.',
     });
   });
 });
 
-describe('an agent that names its tools page by page', () => {
+describe('an agent with several pages of tools', () => {
   const agentOfPages = async (pageOf: (cursor: string | undefined) => object) => {
     let lists = 0;
     const origin = await serve((request, response) => {
@@ -399,19 +393,19 @@ describe('an agent that names its tools page by page', () => {
   };
   const tool = (name: string) => ({ name, inputSchema: { type: 'object' } });
 
-  it('is called for tools on a later page', async () => {
+  it('can be called for tools on a later page', async () => {
     const { agentUrl } = await agentOfPages((cursor) =>
       cursor === undefined
         ? { tools: [tool('get_products')], nextCursor: '2' }
         : { tools: [tool('sync_event_sources'), tool('get_adcp_capabilities')] },
     );
-    expect(await patient(callOf('MCP', agentUrl))).toMatchObject({ outcome: 'completed' });
+    expect(await callAgent(callOf('MCP', agentUrl))).toMatchObject({ outcome: 'completed' });
   });
 
-  it('is not followed without limit', async () => {
+  it('is read up to a limit of pages', async () => {
     for (const next of [() => 'again', (cursor = '0') => String(Number(cursor) + 1)]) {
       const { agentUrl, lists } = await agentOfPages((cursor) => ({ tools: [], nextCursor: next(cursor) }));
-      expect(await patient(callOf('MCP', agentUrl))).toEqual({
+      expect(await callAgent(callOf('MCP', agentUrl))).toEqual({
         outcome: 'refused',
         message: 'The agent does not offer sync_event_sources.',
       });
@@ -421,7 +415,7 @@ describe('an agent that names its tools page by page', () => {
 });
 
 describe('a call over MCP', () => {
-  it('sends all requests of a call once on its own connection', async () => {
+  it('sends each request once, all on their own connection', async () => {
     const asked: string[] = [];
     const open = new Set<unknown>();
     let connections = 0;
@@ -454,7 +448,7 @@ describe('a call over MCP', () => {
       });
     });
     for (let n = 1; n <= 2; n++) {
-      expect(await patient(callOf('MCP', `${origin}/mcp`))).toMatchObject({ outcome: 'completed' });
+      expect(await callAgent(callOf('MCP', `${origin}/mcp`))).toMatchObject({ outcome: 'completed' });
       expect(connections).toBe(n);
     }
     const once = ['initialize', 'notifications/initialized', 'tools/list', 'tools/call'];
@@ -462,7 +456,7 @@ describe('a call over MCP', () => {
     while (open.size > 0) await new Promise((resolve) => setTimeout(resolve, 5));
   });
 
-  it('has nothing printed: that would be in the words of an agent', () => {
+  it('prints nothing, because the text would come from an agent', () => {
     expect(printed).not.toHaveBeenCalled();
   });
 });
@@ -483,17 +477,17 @@ describe("the address in an agent's card", () => {
     });
     port = Number(new URL(canary).port);
   });
-  /** The card comes from where the agent is registered, everything else from where it really is. */
+  /** Serves the card at the registered address, and everything else at the real one. */
   const answerTo = (cardUrl: string, token?: string): Promise<AgentAnswer> => {
     const guarded = createOutboundFetch({ allowLoopback: false, timeoutMs: 3_000, bytesMax: 10_000 });
     const fetch: OutboundFetch = async (url, init) =>
       String(url).startsWith(agentUrl) ? Response.json({ url: cardUrl }) : guarded(url, init);
     const openLine = () => ({ fetch, close: () => undefined });
-    const callAgent = createAdcpAgent({ openLine, callMs: 20_000, clock });
-    return callAgent({ ...callOf('A2A', agentUrl), token });
+    const caller = createAdcpAgent({ openLine, callMs: 20_000, clock });
+    return caller({ ...callOf('A2A', agentUrl), token });
   };
 
-  it('is connected to in none of the forms that lead elsewhere than to the public internet', async () => {
+  it('is refused in every form that is not on the public internet', async () => {
     let refused = 0;
     for (const form of hostileUrls(port)) {
       const answer = await answerTo(form);
@@ -505,7 +499,7 @@ describe("the address in an agent's card", () => {
     expect(seen).toEqual([]);
   });
 
-  it('of another origin does not get the token, neither from us nor at all', async () => {
+  it('of another origin never receives the token', async () => {
     const other = await serve((request, response) => {
       seen.push(request.headers.authorization ?? 'no token');
       response.end('{}');
@@ -513,12 +507,12 @@ describe("the address in an agent's card", () => {
     const own = await serve((_request, response) =>
       response.end(JSON.stringify({ url: `${other}/a2a`, additionalInterfaces: [] })),
     );
-    expect(await patient(callOf('A2A', `${own}/a2a`))).toEqual({
+    expect(await callAgent(callOf('A2A', `${own}/a2a`))).toEqual({
       outcome: 'refused',
       message: expect.stringContaining('another origin'),
     });
     expect(seen).toEqual([]);
-    await patient({ ...callOf('A2A', `${own}/a2a`), token: undefined });
+    await callAgent({ ...callOf('A2A', `${own}/a2a`), token: undefined });
     expect(new Set(seen)).toEqual(new Set(['no token']));
   });
 });

@@ -23,11 +23,6 @@ import { createRandom, type Random } from '../faults/kit/random.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { silent } from '../support/toy-projection.ts';
 
-/**
- * The parts of an audience's delivery against an agent of ten lines, while its members change and workers die between
- * any two steps.
- */
-
 const SEED = Number(process.env['FAULT_SEED'] ?? 1);
 const RUNS = Number(process.env['PARTS_RUNS'] ?? 12);
 const PART = 5;
@@ -49,7 +44,7 @@ interface Audience {
   /** Brings the read model up to date. */
   readonly project: () => Promise<void>;
   readonly revision: () => Promise<number>;
-  /** Hashes by id, as the read model has them. */
+  /** Hashes by id, from the read model. */
   readonly members: () => Promise<Readonly<Record<string, string>>>;
 }
 
@@ -123,27 +118,27 @@ const person = (n: number, version = 0): AudienceMember => [
   null,
 ];
 
-interface Sent {
+interface SentAudience {
   readonly audience_id: string;
   readonly delete?: boolean;
   readonly add?: readonly { readonly external_id: string; readonly hashed_email: string }[];
   readonly remove?: readonly { readonly external_id: string; readonly hashed_email: string }[];
 }
 
-/** Does every key once, and never sees two requests under one. */
+/** Executes each idempotency key once, and expects one request per key. */
 const newAgent = () => {
   const seen = new Map<string, string>();
   let members: Map<string, string> | undefined;
   return {
     calls: () => seen.size,
     members: () => (members === undefined ? undefined : Object.fromEntries(members)),
-    take: ({ idempotencyKey, request }: DeliveryPart): void => {
+    receive: ({ idempotencyKey, request }: DeliveryPart): void => {
       const text = JSON.stringify(request);
       const before = seen.get(idempotencyKey);
       expect(before ?? text).toBe(text);
       seen.set(idempotencyKey, text);
       if (before !== undefined) return;
-      const [sent] = request['audiences'] as unknown as readonly [Sent];
+      const [sent] = request['audiences'] as unknown as readonly [SentAudience];
       expect((sent.add?.length ?? 0) + (sent.remove?.length ?? 0)).toBeLessThanOrEqual(PART);
       if (sent.delete === true) members = undefined;
       else members ??= new Map();
@@ -153,7 +148,7 @@ const newAgent = () => {
   };
 };
 
-describe('parts of an audience', () => {
+describe('the parts of a delivery of an audience', () => {
   it('are bounded, occur once, and contain every member', async () => {
     const audience = await newAudience();
     await audience.sync(
@@ -166,7 +161,7 @@ describe('parts of an audience', () => {
     const agent = newAgent();
     const last: boolean[] = [];
     for await (const part of parts.of(record)) {
-      agent.take(part);
+      agent.receive(part);
       last.push(part.isLast);
       await part.taken();
     }
@@ -176,7 +171,7 @@ describe('parts of an audience', () => {
     expect((await pool.query('select from syndication_deliveries')).rows).toHaveLength(0);
   });
 
-  it('wait for the read model, and end with their generation', async () => {
+  it('wait for the read model, and stop after their generation', async () => {
     const audience = await newAudience();
     await audience.sync([person(1)], []);
     const parts = createAudienceParts(pool, findAudienceMembers(pool), PART);
@@ -190,7 +185,7 @@ describe('parts of an audience', () => {
     expect((await first(1)).done).toBe(true);
   });
 
-  it('name who is to be removed by the hashes that the agent knows', async () => {
+  it('identify members to remove by the hashes that the agent received', async () => {
     const audience = await newAudience();
     await audience.sync([person(1), person(2)], []);
     await audience.project();
@@ -204,7 +199,7 @@ describe('parts of an audience', () => {
     }
   });
 
-  it('name people by their universal ids, to be removed, too', async () => {
+  it('identify members by their universal ids, also to remove them', async () => {
     const audience = await newAudience();
     const uids: AudienceMember[3] = [['uid2', 'a/b+c==']];
     await audience.sync([['p1', null, null, uids]], []);
@@ -225,7 +220,7 @@ describe('parts of an audience', () => {
     expect(await requests({ since })).toEqual([[{ audience_id: 'vip', name: 'VIP', remove: [sent] }]]);
   });
 
-  it('stay below what servers of agents take, however long the ids are', async () => {
+  it('stay below the body limit of common servers, for ids of any length', async () => {
     const audience = await newAudience();
     const uids = (n: number): AudienceMember[3] =>
       Array.from({ length: 10 }, (_, m) => ['other', `${n}-${m}-`.padEnd(512, 'x')] as [string, string]);
@@ -238,7 +233,7 @@ describe('parts of an audience', () => {
     const [sizes, ids]: [number[], Set<string>] = [[], new Set()];
     for await (const { request, taken } of createAudienceParts(pool, findAudienceMembers(pool)).of(record)) {
       sizes.push(Buffer.byteLength(JSON.stringify(request)));
-      const [{ add = [] }] = request['audiences'] as unknown as readonly [Sent];
+      const [{ add = [] }] = request['audiences'] as unknown as readonly [SentAudience];
       for (const { external_id } of add) ids.add(external_id);
       await taken();
     }
@@ -247,7 +242,7 @@ describe('parts of an audience', () => {
     expect(Math.max(...sizes)).toBeLessThan(410_000);
   });
 
-  it('are written without who was taken out, also by a worker that had read him before, and go on', async () => {
+  it('omit a removed member, even if a worker had already read that member, and continue', async () => {
     const audience = await newAudience();
     await audience.sync(
       Array.from({ length: 2 * PART }, (_, n) => person(n)),
@@ -256,7 +251,7 @@ describe('parts of an audience', () => {
     await audience.project();
     const record = recordOf(audience.advertiserId, 1, await audience.revision(), {});
     const agent = newAgent();
-    const takeOut = (id: string): Promise<unknown> =>
+    const forgetMember = (id: string): Promise<unknown> =>
       inTransaction(pool, async (client) => {
         await takeOutPersons(client, customerId, [id]);
         await restartDeliveries(client, customerId, [id]);
@@ -266,27 +261,27 @@ describe('parts of an audience', () => {
         .rowCount ?? 0;
     const [first, second] = ['p4', 'p5'];
     for await (const part of createAudienceParts(pool, findAudienceMembers(pool), PART).of(record)) {
-      agent.take(part);
+      agent.receive(part);
       // The part's last member is forgotten while the agent processes it; no other member is skipped.
-      await takeOut(first);
+      await forgetMember(first);
       await part.taken();
       break;
     }
-    let isOut = false;
+    let isForgotten = false;
     const slow = {
       query: async (query: QueryConfig) => {
         const result = await pool.query(query);
         const isPage = query.name?.startsWith('audience-members-page') === true;
-        if (isPage && !isOut) {
-          isOut = true;
-          await takeOut(second);
+        if (isPage && !isForgotten) {
+          isForgotten = true;
+          await forgetMember(second);
         }
         return result;
       },
     } as unknown as typeof pool;
     for await (const part of createAudienceParts(slow, findAudienceMembers(slow), PART).of(record)) {
-      expect([isOut, await rowsWith(first), await rowsWith(second)]).toEqual([true, 0, 0]);
-      agent.take(part);
+      expect([isForgotten, await rowsWith(first), await rowsWith(second)]).toEqual([true, 0, 0]);
+      agent.receive(part);
       await part.taken();
     }
     const members = await audience.members();
@@ -314,7 +309,7 @@ describe('parts of an audience', () => {
           // A new worker without cached state.
           for await (const part of createAudienceParts(pool, findAudienceMembers(pool), PART).of(record)) {
             if (random.chance(0.15)) break;
-            agent.take(part);
+            agent.receive(part);
             if (changesLeft > 0 && random.chance(0.4)) {
               changesLeft -= 1;
               await change(audience, random);

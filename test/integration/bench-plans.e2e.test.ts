@@ -5,7 +5,7 @@ import type { PlanFigures } from '../bench/figures/plans.ts';
 import { forgetPlans, planLogSettings, takePlans, recordMeasurementTimes } from '../bench/plan-log.ts';
 import { until } from '../support/toy-projection.ts';
 
-describe('plans of a run of the benchmark', () => {
+describe('the plans of a benchmark run', () => {
   let postgres: BenchPostgres;
   let url: string;
   beforeAll(async () => {
@@ -31,7 +31,7 @@ describe('plans of a run of the benchmark', () => {
   };
   const statementsIn = ({ databases }: PlanFigures) => databases.flatMap(({ statements }) => statements);
 
-  test('are those of the named connections during measurements, including statements inside functions, with the work of each node', async () => {
+  test('contain the statements of the named connections during our measurements, also inside functions, with the work of each node', async () => {
     const times = recordMeasurementTimes();
     await execute('exchange', 'select count(*) from things as set_up');
     await times.begin();
@@ -40,7 +40,7 @@ describe('plans of a run of the benchmark', () => {
     await execute('exchange', asked, asked, 'select name_of(7)', 'select count(*) from things');
     await times.end();
     await execute('exchange', 'select count(*) from things as afterwards');
-    // Postgres writes its log, and its counts of rows, a moment later.
+    // Postgres writes its log and its row counts with a delay.
     let plans = await takePlans(postgres.url, 'the run', times.ranges);
     await until(async () => {
       plans = await takePlans(postgres.url, 'the run', times.ranges);

@@ -10,7 +10,7 @@ import { packageDirectory } from '../../app/version.ts';
 const run = promisify(execFile);
 const INSTALLED = 'node_modules/.package-lock.json';
 
-/** Longer than what `bundle.js` takes two moments to be one. */
+/** Longer than the time difference that `bundle.js` ignores. */
 const PAST_MS = 150;
 
 let folder: string;
@@ -19,7 +19,7 @@ const install = (packages: object): Promise<void> => write(INSTALLED, JSON.strin
 const bundle = (): Promise<unknown> =>
   run(process.execPath, [join(packageDirectory, 'bundle.js')], { cwd: folder });
 const program = (): Promise<string> => readFile(join(folder, 'dist/bundle/main.js'), 'utf8');
-/** Bundles. @returns whether it was done at all */
+/** Runs the bundler. @returns whether it wrote a new bundle */
 const hasBundled = async (): Promise<boolean> => {
   const made = async () => (await stat(join(folder, 'dist/bundle/main.js'))).ctimeMs;
   const before = await made();
@@ -44,7 +44,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-it('bundles what has changed since, and nothing else', async () => {
+it('bundles only after a change', async () => {
   await sleep(PAST_MS);
   await bundle();
   expect(await hasBundled()).toBe(false);
@@ -63,7 +63,7 @@ it('bundles what has changed since, and nothing else', async () => {
   expect(await hasBundled()).toBe(true);
 });
 
-describe('a mistake ends in one sentence', () => {
+describe('a mistake results in one sentence', () => {
   const refusal = async (...args: readonly string[]) => {
     const { code, stdout, stderr } = (await run(process.execPath, [...args], { cwd: folder }).catch(
       (error: unknown) => error,
@@ -73,21 +73,21 @@ describe('a mistake ends in one sentence', () => {
   const refuses = (sentence: string) => ({ code: 1, stdout: '', stderr: `${sentence}\n` });
   const bundler = join(packageDirectory, 'bundle.js');
 
-  it('without npm ci', async () => {
+  it('packages are not installed', async () => {
     await rm(join(folder, INSTALLED));
     expect(await refusal(bundler)).toEqual(
       refuses('The dependencies are not installed: run `npm ci` first.'),
     );
   });
 
-  it('with the packages of another version of the project', async () => {
+  it('the packages belong to another version of the project', async () => {
     await install({ 'node_modules/pino': { version: '1.2.2' } });
     expect(await refusal(bundler)).toEqual(
       refuses('Dependencies are missing or have another version (pino 1.2.3): run `npm ci`.'),
     );
   });
 
-  it('without the bundler', async () => {
+  it('the bundler is not installed', async () => {
     await install({ 'node_modules/pino': { version: '1.2.3' } });
     await copyFile(bundler, join(folder, 'bundle.js'));
     expect(await refusal(join(folder, 'bundle.js'))).toEqual(
@@ -102,7 +102,7 @@ describe('a mistake ends in one sentence', () => {
     ['20.9.0', true],
     ['20.19.0', false],
     ['24.1.0', false],
-  ])('with Node %s: %s', async (version, isRefused) => {
+  ])('Node %s is refused: %s', async (version, isRefused) => {
     const versions = `{ value: { ...process.versions, node: '${version}' } }`;
     const older = `data:text/javascript,Object.defineProperty(process, 'versions', ${versions})`;
     expect(await refusal('--import', older, bundler)).toEqual(

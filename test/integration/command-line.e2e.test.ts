@@ -12,8 +12,6 @@ import { shippedProgram } from '../support/bundles.ts';
 import { exchangeApart as exchange, operate } from '../support/program.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
-/** The command line as people meet it. */
-
 let database: TestDatabase;
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -22,7 +20,7 @@ afterAll(() => database.drop());
 
 const run = (...words: readonly string[]) => exchange(words, { DATABASE_URL: database.url });
 
-/** Runs the program on a pseudo terminal. @returns what it shows */
+/** Runs the program on a pseudo terminal. @returns its output */
 const atTerminal = async (
   words: string,
   columns: number,
@@ -53,7 +51,7 @@ it('the help fits the width of the terminal, and is coloured unless NO_COLOR is 
     const plain = await atTerminal(words, 80, { NO_COLOR: '1' });
     expect(plain).not.toContain(ESCAPE);
     expect(plain).toContain('Examples:\n  exchange ');
-    // A usage or an example is one line, however long.
+    // A usage or an example is one line of any length.
     const wide = plain.split('\n').filter((line) => line.length > 80 && !/^ {2}exchange |^Usage/.test(line));
     expect({ words, wide }).toEqual({ words, wide: [] });
   }
@@ -79,7 +77,7 @@ it('every example of the help has valid arguments', async () => {
   }
 });
 
-describe('an ordinary mistake', () => {
+describe('a user error', () => {
   it.each([
     'accounts disable 987',
     'users create 987 --name Mo --role member',
@@ -89,7 +87,7 @@ describe('an ordinary mistake', () => {
     'creatives review 987 cre_1 1 --status rejected --reason Loud',
     'history 987 /audit-logs',
     'forget --account 987',
-  ])('%s: an unknown account is status 1 and one sentence', async (words) => {
+  ])('an unknown account results in status 1 and one sentence: %s', async (words) => {
     expect(await run(...words.split(' '))).toEqual({
       status: 1,
       stdout: '',
@@ -97,7 +95,7 @@ describe('an ordinary mistake', () => {
     });
   });
 
-  it('an unreachable database, an unknown role and an unknown database end in one sentence, without password', async () => {
+  it('an unreachable database, an unknown role or an unknown database results in one sentence without the password', async () => {
     const other = (change: (url: URL) => void): string => {
       const url = new URL(database.url);
       change(url);
@@ -131,7 +129,7 @@ describe('an ordinary mistake', () => {
     }
   });
 
-  it('in the arguments prints the usage and not the whole help', async () => {
+  it('in the arguments prints the usage, not the whole help', async () => {
     const { status, stderr } = await run('keys', 'create', '1');
     expect(status).toBe(2);
     expect(stderr).toBe(
@@ -141,7 +139,7 @@ describe('an ordinary mistake', () => {
   });
 });
 
-it('lists are tables with relative times; an empty list says so on standard error', async () => {
+it('lists are tables with relative times; an empty list prints a message to standard error', async () => {
   for (const [words, sentence] of [
     ['accounts list', 'There is no account yet. Create one: exchange accounts create --name NAME\n'],
     ['work list', 'The work list is empty.\n'],
@@ -159,7 +157,7 @@ it('lists are tables with relative times; an empty list says so on standard erro
   expect(keys).toMatch(/ ACTIVE +(now|\d+ seconds? ago) +never +/);
 });
 
-it('doctor shows one table and one sentence per problem, and leaves a folder without a database alone', async () => {
+it('doctor shows one table and one sentence per problem, and does not change a folder without a database', async () => {
   const found = await run('doctor');
   expect(found.status).toBe(0);
   expect(found.stdout).toMatch(/^check +state +finding\nsettings +ok +valid; roles api, projector, worker\n/);
@@ -172,7 +170,7 @@ it('doctor shows one table and one sentence per problem, and leaves a folder wit
   expect([none.status, none.stdout]).toEqual([0, expect.stringContaining('the first start creates it')]);
 });
 
-it('relative times name the largest whole unit', () => {
+it('relative times use the largest whole unit', () => {
   const now = Date.parse('2026-06-15T12:00:00Z');
   const times = [
     '2026-06-15T12:00:00Z',
@@ -188,7 +186,7 @@ it('relative times name the largest whole unit', () => {
   ]);
 });
 
-it('the line of the progress never exceeds the width', () => {
+it('the progress line never exceeds the width', () => {
   const shown = { fraction: 0.5, etaSeconds: 90, phase: 'advertisers, 3 of 17', events: 12_345 };
   expect(lineOf(shown, 79, true)).toBe(
     '[############-----------] advertisers, 3 of 17  50 %, 12,345 events, 2 min left',

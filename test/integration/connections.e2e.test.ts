@@ -4,8 +4,6 @@ import { allProjections } from '../../projections/all-projections.ts';
 import { variables } from '../../app/config.ts';
 import { startRunningService, type RunningService } from '../support/running-service.ts';
 
-/** How many connections a process opens to Postgres: what docs/operate/capacity.md says, once. */
-
 let service: RunningService;
 beforeAll(async () => {
   service = await startRunningService();
@@ -34,7 +32,7 @@ const openNow = async (): Promise<readonly { readonly name: string; readonly cou
   return rows;
 };
 
-it('a process opens the connections that are documented, and no others, however much it has to do', async () => {
+it('a process opens exactly the documented connections, also under load', async () => {
   const { most, together } = await documented();
   expect([...most.values()].reduce((sum, count) => sum + count, 0)).toBe(together);
   expect(most.get('exchange-derived')).toBe(allProjections.length + 4);
@@ -56,11 +54,11 @@ it('a process opens the connections that are documented, and no others, however 
     ([name, count]) => name.startsWith('exchange') && count > (most.get(name) ?? 0),
   );
   expect(beyond).toEqual([]);
-  // Enough was asked at once for a pool to be full.
+  // The load was high enough to fill a pool.
   expect(seen.get('exchange-requests')).toBe(most.get('exchange-requests'));
 }, 60_000);
 
-it('says it nowhere else', async () => {
+it('the number of connections is documented once', async () => {
   const others = ['README.md', 'docker-compose.yml', 'app/config.ts', 'docs/design/guarantees.md'];
   for (const file of others) {
     expect(await readFile(file, 'utf8')).not.toMatch(

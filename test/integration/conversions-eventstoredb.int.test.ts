@@ -7,8 +7,6 @@ import {
 } from '../contract/make-eventstoredb-store.ts';
 import { callOf, item, ledgerOn, loggedIn } from '../support/conversion-calls.ts';
 
-/** EventStoreDB takes one event of a large call at a time: what a failure leaves of it, and what the repeat makes of it. */
-
 let made: EventStoreDbOnService;
 beforeEach(async () => {
   made = await makeEventStoreDbOnService();
@@ -18,10 +16,10 @@ afterEach(() => made.dispose());
 const EVENTS = 4_000;
 
 it.each([
-  ['is not there', 'reset', 1],
-  ['is there, its answer lost', 'reset-after-commit', 2],
+  ['was not appended', 'reset', 1],
+  ['was appended without an answer', 'reset-after-commit', 2],
 ] as const)(
-  'a call whose second event %s is completed by its repeat',
+  'a large call, appended event by event, whose second event %s is completed by its repeat',
   async (_, fault, left) => {
     const { store, service } = made;
     const nowMs = systemClock.now();
@@ -44,7 +42,7 @@ it.each([
     service.faults.clear();
     expect(await loggedIn(store)).toHaveLength(left);
 
-    // Another call brings the last of them meanwhile, unless all are there.
+    // Another call logs the last conversion meanwhile, unless it is already logged.
     const other = await ledger().submit(callOf([item(id(EVENTS - 1), at)], { nowMs }));
     const isThere = other.outcome === 'done' && other.result.duplicates === 1;
     const expected = {

@@ -106,7 +106,7 @@ const steps = fc.array(
   { minLength: 3, maxLength: 14 },
 );
 
-/** Most short runs submit nothing, or create nothing: before these, something is. */
+/** Most short runs submit or create nothing, so these steps run first. */
 const begun: readonly Step[] = (['create', 'submit'] as const).map((what) => ({
   what,
   creative: 0,
@@ -192,7 +192,7 @@ const carryOut = async (
   }
 };
 
-/** The events of several streams in an order that keeps each stream's own. */
+/** The events of several streams in a random order that keeps the order of each stream. */
 const interleaved = (events: readonly RecordedEvent[], choices: Iterator<number>): RecordedEvent[] => {
   const streams = [...byStream(events).values()];
   const order: RecordedEvent[] = [];
@@ -327,7 +327,7 @@ describe('details and lists', () => {
       .map(({ text }) => text)
       .sort();
 
-  /** What sellers may know of. */
+  /** Every submission is visible to its seller, and nothing else. */
   const checkSubmissions = async (creatives: readonly Creative[]): Promise<void> => {
     const expected = creatives.flatMap(({ creativeId, customerId, reviews = [] }) =>
       reviews.map(({ sellerId }) => `${sellerId} ${creativeId} ${customerId}`),
@@ -335,7 +335,7 @@ describe('details and lists', () => {
     expect(await submissionsIn()).toEqual(expected.sort());
   };
 
-  it('wait only for read models that they show, and not long for one that is behind', async () => {
+  it('wait only for read models that they show, and only briefly for one that lags', async () => {
     await forgetAll();
     const log = await openCampaignLog(assets.map(({ id }) => id));
     const campaign = await log.newCampaign('One');
@@ -376,7 +376,7 @@ describe('details and lists', () => {
     for (const what of ['create', 'submit', 'create', 'submit'] as const) {
       await carryOut(log, { what, creative: 1, campaign: 0, asset: 1 }, ids, campaigns);
     }
-    // The read model of creatives is where the log ends; that of submissions is not there yet.
+    // The read model of creatives is at the end of the log; that of submissions is still empty.
     await follow(log, projections.indexOf(creativesProjection), 10_000);
     expect(await submissionsIn()).toEqual([]);
     await follow(log, projections.indexOf(creativeSubmissionsProjection), 10_000);
@@ -427,7 +427,7 @@ describe('details and lists', () => {
   });
 });
 
-/** Each read model at its own pace, in log order, as the engine applies them. */
+/** Each read model at its own speed, in log order, as the engine applies events. */
 const follow = async (log: CampaignLog, at: number, countMax: number): Promise<number> => {
   const projection = projections[at % projections.length] ?? campaignsProjection;
   const { rows } = await readModels.pool.query<{ position: Position }>(
@@ -449,7 +449,7 @@ const follow = async (log: CampaignLog, at: number, countMax: number): Promise<n
   return events.length;
 };
 
-/** Few runs submit little, or nothing: these do. */
+/** Seeds of the few runs that submit little or nothing. */
 const SHORT_SEED = 3;
 
 describe('creatives of launched campaigns', () => {
@@ -476,7 +476,7 @@ describe('creatives of launched campaigns', () => {
     ),
     { minLength: 6, maxLength: 16 },
   );
-  /** Leases have ended, too: no other worker has anything in hand. */
+  /** Leases have expired too, so no other worker is active. */
   const allDue = () =>
     readModels.pool.query(
       `update work_list set due_at = now(), leased_until = case when leased_until is not null then now() end`,
@@ -485,7 +485,7 @@ describe('creatives of launched campaigns', () => {
   interface Fate {
     readonly failAt?: number;
     readonly how?: 'before' | 'after';
-    /** It ends before it says what it has done. */
+    /** The worker is killed before it settles its entries. */
     readonly isForgotten?: boolean;
   }
   const work = (log: CampaignLog, { failAt = Infinity, how = 'before', isForgotten }: Fate = {}) => {
@@ -528,17 +528,17 @@ describe('creatives of launched campaigns', () => {
     await untilDone(log);
     expect(await checkSubmitted(log, ids)).toBe(1);
 
-    // The same of a creative that is seen before it is in the campaign's rows.
+    // The same for a creative that is applied before the campaign's rows.
     await carryOut(log, { what: 'create', ...at }, ids, campaigns);
     await follow(log, SELLERS, 10_000);
     expect(await work(log)).toBe(0);
     for (const behind of [0, 1]) await follow(log, behind, 10_000);
-    // Nor is it lost with a worker that cannot write.
+    // A worker that cannot write does not lose it either.
     await expect(work(log, { failAt: 1 })).rejects.toThrow('cut before');
     await untilDone(log);
     expect(await checkSubmitted(log, ids)).toBe(2);
 
-    // A seller that has rejected it is not asked again because the campaign continues.
+    // The continued campaign does not submit it again to a seller that rejected it.
     const reject = { status: 'rejected', rejectionReason: 'Too loud' } as const;
     const [id = ''] = ids;
     const context = { commandId: id, customerId: CUSTOMER, actor: 'test', requestId: 'r' };
@@ -555,7 +555,7 @@ describe('creatives of launched campaigns', () => {
       (await readModels.pool.query<{ kind: string }>('select kind from work_list')).rows.map(
         ({ kind }) => kind,
       );
-    /** One creative in a campaign that was launched, and was listed for that. */
+    /** One creative in a launched campaign, on the list of pending checks. */
     const given = async () => {
       await forgetAll();
       const log = await openCampaignLog(assets.map(({ id }) => id));
@@ -582,7 +582,7 @@ describe('creatives of launched campaigns', () => {
       };
       return { log, attach, launchAgain, requestsOf };
     };
-    /** @param meanwhile between the look and the word that it is done */
+    /** @param meanwhile runs between the check and the removal from the list */
     const look = (log: CampaignLog, meanwhile: (done: () => Promise<void>) => Promise<void>) => {
       const list = createWorkList(readModels.pool);
       const settle: WorkList['settle'] = (...end) => meanwhile(() => list.settle(...end));
@@ -613,9 +613,9 @@ describe('creatives of launched campaigns', () => {
       expect(await requestsOf('CreativeSubmitted')).toEqual(await requestsOf('CreativeAttached'));
     });
 
-    it('whose request a submission names already, are not named by a later one', async () => {
+    it('are not named by a later submission if an earlier one names their request', async () => {
       const { log, attach, launchAgain, requestsOf } = await given();
-      // It is attached before the worker reads the attachments, and listed afterwards.
+      // The event is appended before the worker reads, and is listed afterwards.
       const list = createWorkList(readModels.pool);
       const offer: WorkList['offer'] = async (...asked) => {
         const offered = await list.offer(...asked);
@@ -629,7 +629,7 @@ describe('creatives of launched campaigns', () => {
       const [[attached]] = (await requestsOf('CreativeAttached')) as [[string]];
       const [first = []] = await requestsOf('CreativeSubmitted');
       expect([first.length, first[1]]).toEqual([2, attached]);
-      // Both are listed then, and a seller is left to submit to.
+      // Both are listed then, and one seller has no submission yet.
       await launchAgain();
       await carryOut(log, { what: 'seller', ...at }, new Set(), []);
       await untilDone(log);
@@ -651,7 +651,7 @@ describe('creatives of launched campaigns', () => {
           if (action.kind === 'follow') await follow(log, action.at, 1 + action.count);
           else if (action.kind === 'work') {
             await allDue();
-            // Two concurrent ones: the second does not see the first.
+            // Two concurrent workers: the second does not see the first.
             const { failAt, how, isForgotten } = action;
             await Promise.allSettled([work(log, { failAt, how, isForgotten }), work(log, { isForgotten })]);
           } else {

@@ -27,7 +27,7 @@ const cursors = createSessionCursors(async () => parseKeyRing(`test:${'A'.repeat
 interface Step {
   readonly what: 'start' | 'change' | 'page';
   readonly session: number;
-  /** What the clock of the node says: it may have said more before, and often says the same. */
+  /** The clock of the node, which may go backwards or stand still. */
   readonly atMs: number;
   readonly limit: number;
 }

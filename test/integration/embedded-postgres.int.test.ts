@@ -44,7 +44,7 @@ const query = async (url: string, sql: string): Promise<readonly Record<string, 
   }
 };
 
-/** How long until `sql` succeeds; it gives up after 10 s. */
+/** @returns ms until `sql` succeeds; fails after 10 s */
 const untilAnswered = async (url: string, sql: string): Promise<number> => {
   const startMs = performance.now();
   for (;;) {
@@ -72,7 +72,7 @@ const killPostmaster = async (): Promise<void> => {
 
 let template: string;
 
-/** The tests of this group begin with a cluster that was started once before: a copy takes no time. */
+/** Gives each test of the group a copy of an initialized cluster, which is faster than an initdb. */
 const withCluster = (): void => {
   beforeEach(async () => {
     await promisify(execFile)('cp', ['-a', `${template}/.`, dataDir]);
@@ -96,7 +96,7 @@ afterEach(async () => {
 });
 
 describe('the first start and the next', () => {
-  it('makes a cluster that the next start finds as it was left', async () => {
+  it('create a cluster, and find it unchanged', async () => {
     const firstMs = performance.now();
     const first = await start();
     const laterMs = performance.now();
@@ -111,7 +111,7 @@ describe('the first start and the next', () => {
     expect(second.url).toBe(first.url);
   });
 
-  it('gives the service a role without special rights, and one order of text everywhere', async () => {
+  it('give the service a role without special rights, and the same collation everywhere', async () => {
     const { url } = await start();
     const [role] = await query(
       url,
@@ -133,7 +133,7 @@ describe('the first start and the next', () => {
     expect((await lstat(join(dataDir, 'postgres-secrets.json'))).mode & 0o777).toBe(0o600);
   });
 
-  it('takes a folder of any name', async () => {
+  it('accept a folder of any name', async () => {
     const directory = join(dataDir, `it's "$HOME" and \`more\``);
     const { url, stop } = await start(directory);
     expect(await query(url, 'select 1 as one')).toEqual([{ one: 1 }]);
@@ -141,7 +141,7 @@ describe('the first start and the next', () => {
     await (await start(directory)).stop();
   });
 
-  it('starts over when the first start was killed in the middle', async () => {
+  it('start over if the first start was killed halfway', async () => {
     for (const afterMs of [350, 700]) {
       const user = startPostgresUser(dataDir);
       await delay(afterMs);
@@ -150,12 +150,12 @@ describe('the first start and the next', () => {
     const { url } = await start();
     expect(await query(url, 'select 1 as one')).toEqual([{ one: 1 }]);
     const left = (await readdir(dataDir)).filter((name) => name.startsWith('.'));
-    // At most what an initdb is still writing, which outlived its parent.
+    // At most the folder of an initdb that outlived its parent.
     expect(left.length).toBeLessThanOrEqual(1);
   });
 });
 
-describe('its sizes', () => {
+describe('its memory settings', () => {
   withCluster();
 
   const sizesOf = async ({ url }: EmbeddedPostgres): Promise<Record<string, unknown>> => {
@@ -173,7 +173,7 @@ describe('its sizes', () => {
     expect(sizes['max_wal_size']).toBeLessThanOrEqual(1_024);
   });
 
-  it('are those that were set', async () => {
+  it('can be set', async () => {
     const settings = chosenSizes({ POSTGRES_BUFFERS_MB: 300, POSTGRES_WAL_MB: 2_000 });
     expect(await sizesOf(await start(dataDir, settings))).toEqual({
       shared_buffers: 300,
@@ -181,17 +181,17 @@ describe('its sizes', () => {
     });
   });
 
-  it('keep it from starting when Postgres refuses them, in its own words', async () => {
+  it('prevent the start if Postgres refuses them, with the message of Postgres', async () => {
     const startMs = performance.now();
     await expect(start(dataDir, { shared_buffers: 'plenty' })).rejects.toThrow(
       'invalid value for parameter "shared_buffers"',
     );
-    // Not tried again for as long as a start may take.
+    // A refused setting is not retried until the start times out.
     expect(performance.now() - startMs).toBeLessThan(20_000);
   });
 });
 
-describe('two processes at the same moment', () => {
+describe('two processes that start concurrently', () => {
   it('both succeed on an empty folder', async () => {
     const users = [startPostgresUser(dataDir), startPostgresUser(dataDir)];
     const urls = await Promise.all(users.map((user) => user.url));
@@ -206,14 +206,14 @@ describe('two processes at the same moment', () => {
 describe('several processes', () => {
   withCluster();
 
-  it('lets all succeed that start at the same moment', async () => {
+  it('all start if they start concurrently', async () => {
     const users = [1, 2, 3].map(() => startPostgresUser(dataDir));
     expect(new Set(await Promise.all(users.map((user) => user.url))).size).toBe(1);
     await Promise.all(users.map((user) => user.stop()));
     expect(await postmasterPid()).toBeUndefined();
   });
 
-  it('stops Postgres only with its last user', async () => {
+  it('stop Postgres only with the last process', async () => {
     const service = await start();
     const pid = await postmasterPid();
     const operator = startPostgresUser(dataDir);
@@ -225,7 +225,7 @@ describe('several processes', () => {
     expect(await postmasterPid()).toBeUndefined();
   });
 
-  it('stops one that was paused', async () => {
+  it('stop a paused Postgres', async () => {
     const postgres = await start();
     const pid = (await postmasterPid()) ?? 0;
     process.kill(pid, 'SIGSTOP');
@@ -235,7 +235,7 @@ describe('several processes', () => {
     expect(performance.now() - startMs).toBeLessThan(5_000);
   });
 
-  it('adopts the Postgres of a process that was killed', async () => {
+  it('adopt the Postgres of a killed process', async () => {
     const killed = startPostgresUser(dataDir);
     const url = await killed.url;
     const pid = await postmasterPid();
@@ -251,24 +251,24 @@ describe('several processes', () => {
 describe('a killed Postgres', () => {
   withCluster();
 
-  it('runs again at the same URL, whatever its backends were doing and however many watch it', async () => {
+  it('restarts at the same URL, with busy backends and several processes', async () => {
     const { url } = await start();
     const other = startPostgresUser(dataDir);
     await other.url;
     await query(url, 'create table kept as select 42 as answer');
-    // This backend looks up neither at its client nor at its postmaster.
+    // This backend notices neither the end of its client nor of its postmaster.
     query(url, 'do $$ begin loop end loop; end $$').catch(() => undefined);
     await delay(100);
     await killPostmaster();
     const tookMs = await untilAnswered(url, 'insert into kept values (43)');
-    console.info(`writes again ${tookMs} ms after kill -9 of the postmaster`);
+    console.info(`accepts writes ${tookMs} ms after kill -9 of the postmaster`);
     expect(await query(url, 'select count(*)::int as count from kept')).toEqual([{ count: 2 }]);
     await other.stop();
-    // When the other process ends before this one has joined again, it stops Postgres as its last user.
+    // If the other process ends before this one reconnects, it stops Postgres as its last user.
     await untilAnswered(url, 'select 1');
   });
 
-  it('runs again time after time, for a process that only joined it', async () => {
+  it('restarts repeatedly for a process that did not start it', async () => {
     const starter = startPostgresUser(dataDir);
     await starter.url;
     const { url } = await start();
@@ -278,10 +278,10 @@ describe('a killed Postgres', () => {
       await killPostmaster();
       tookMs.push(await untilAnswered(url, 'select 1'));
     }
-    console.info(`answers again after ${tookMs.join(', ')} ms`);
+    console.info(`restarted after ${tookMs.join(', ')} ms`);
   });
 
-  it('starts although the number in its stale file belongs to another program now', async () => {
+  it('starts even if the process id in its stale file belongs to another program', async () => {
     const killed = startPostgresUser(dataDir);
     const url = await killed.url;
     await killed.kill();
@@ -289,7 +289,7 @@ describe('a killed Postgres', () => {
     const content = await readFile(file, 'utf8');
     await killPostmaster();
     const user = await unprivilegedUser();
-    // Of the same user: Postgres takes another user's process for no Postgres by itself.
+    // Runs as the same user, because Postgres ignores the process of another user.
     const bystander = spawn('sleep', ['60'], { ...(user && { uid: user.uid, gid: user.gid }), cwd: '/' });
     await writeFile(file, content.replace(/^\d+/, String(bystander.pid)));
     const next = await start();
@@ -299,7 +299,7 @@ describe('a killed Postgres', () => {
     bystander.kill();
   });
 
-  it('is not replaced by whatever listens at its port meanwhile', async () => {
+  it('is not confused with another program at its port', async () => {
     const { url, stop } = await start();
     await stop();
     const port = Number(new URL(url).port);
@@ -315,7 +315,7 @@ describe('a killed Postgres', () => {
       adminUrl: () => '',
     };
     await expect(attach(options, port)).rejects.toThrow(PortTakenError);
-    // A new process has promised no port yet, and takes another.
+    // A new process chooses another port.
     const next = await start();
     expect(next.url).not.toBe(url);
     squatter.close();
@@ -323,7 +323,7 @@ describe('a killed Postgres', () => {
 });
 
 (isRoot ? describe : describe.skip)('run by root', () => {
-  it('keeps the data elsewhere when the user of Postgres cannot reach the folder', async () => {
+  it('stores the data elsewhere if the user of Postgres cannot access the folder', async () => {
     const secret = await mkdtemp(join(tmpdir(), 'buyer-exchange-secret-'));
     const hidden = join(secret, 'data');
     try {

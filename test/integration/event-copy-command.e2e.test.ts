@@ -37,7 +37,7 @@ const countEvents = async (url: string): Promise<number> => {
   return row?.n ?? 0;
 };
 
-/** A database with a history in it. */
+/** A database with a history. */
 const createSource = async (events: number): Promise<TestDatabase> => {
   const source = await createTestDatabase();
   const opened = openPostgresStore(source.url);
@@ -49,17 +49,17 @@ const createSource = async (events: number): Promise<TestDatabase> => {
 interface Target {
   readonly url: string;
   count(): Promise<number>;
-  /** From now on it takes what is written as quickly as it can. */
-  quicken(): Promise<unknown>;
-  /** Makes one difference. @returns how `events verify` must name it */
-  spoil(): Promise<string>;
+  /** Removes the delay of writes. */
+  removeDelay(): Promise<unknown>;
+  /** Makes one difference. @returns the line that `events verify` must print for it */
+  makeDifference(): Promise<string>;
   drop(): Promise<unknown>;
 }
 
 const postgresTarget = async (): Promise<Target> => {
   const { url, drop } = await createTestDatabase();
   const count = () => countEvents(url);
-  // A copy takes long enough to be killed before its end, however late that is on a busy machine.
+  // Slow enough to kill the copy before its end, even on a busy machine.
   await query(
     url,
     `create function take_time() returns trigger language plpgsql
@@ -69,8 +69,8 @@ const postgresTarget = async (): Promise<Target> => {
   return {
     url,
     count,
-    quicken: () => query(url, 'drop trigger slow on events'),
-    spoil: async () => {
+    removeDelay: () => query(url, 'drop trigger slow on events'),
+    makeDifference: async () => {
       const [changed] = await query<{ stream: string; revision: string }>(
         url,
         `update events set data = replace(data, 'ten', 'eleven')
@@ -100,8 +100,8 @@ const eventStoreDbTarget = async (): Promise<Target> => {
       await store.close();
       return events;
     },
-    quicken: async () => undefined,
-    spoil: async () => {
+    removeDelay: async () => undefined,
+    makeDifference: async () => {
       const { store } = openEventStoreDbStore(url);
       await store.append('sample-too-much', [sampleEvent()], 'no-stream');
       await store.close();
@@ -134,7 +134,7 @@ describe.each(targets)('exchange events copy from Postgres to %s', (name, create
   const stores = (): string[] => ['--from', source.url, '--to', target.url];
   const settings = () => ({ DATA_DIR: directory, DATABASE_URL: source.url });
 
-  it('killed repeatedly, it resumes: no difference, read models rebuilt', async () => {
+  it('given repeated kills, then it resumes, finds no difference and rebuilds the read models', async () => {
     const startedMs = performance.now();
     const events = await countEvents(source.url);
     for (let kill = 1; kill <= KILLS; kill += 1) {
@@ -144,7 +144,7 @@ describe.each(targets)('exchange events copy from Postgres to %s', (name, create
       });
       const ended = once(child, 'exit');
       try {
-        // In the first half: it is a good deal further when this is seen.
+        // In the first half, because the copy is further when the count is read.
         await until(async () => (await target.count()) >= (events * kill) / (2 * KILLS + 2));
       } finally {
         child.kill('SIGKILL');
@@ -153,7 +153,7 @@ describe.each(targets)('exchange events copy from Postgres to %s', (name, create
     }
     const before = await target.count();
     expect(before).toBeLessThan(events);
-    await target.quicken();
+    await target.removeDelay();
     const { status, stdout } = await exchange(['events', 'copy', ...stores()], settings());
     const seconds = ((performance.now() - startedMs) / 1_000).toFixed(1);
     console.log(`${events} events to ${name}, ${KILLS} times killed, in ${seconds} s:\n${stdout}`);
@@ -163,15 +163,15 @@ describe.each(targets)('exchange events copy from Postgres to %s', (name, create
     expect(stdout).toContain('rebuilt read models: advertisers');
     expect(await target.count()).toBe(events);
     const offered = Number(/: (\d+) offered by this run/.exec(stdout)?.[1]);
-    // A page is offered again at most.
+    // At most one page is offered again.
     expect(offered).toBeLessThanOrEqual(events - before + 1_000);
     expect(await readdir(directory)).toEqual([]);
   }, 600_000);
 
-  it('events verify says that nothing differs; then it finds one difference, and says where', async () => {
+  it('events verify reports no difference, then one difference with its position', async () => {
     const same = await exchange(['events', 'verify', ...stores()], settings());
     expect([same.status, same.stdout]).toEqual([0, expect.stringContaining('0 differences')]);
-    const difference = await target.spoil();
+    const difference = await target.makeDifference();
     const { status, stdout } = await exchange(['events', 'verify', ...stores()], settings());
     expect([status, stdout]).toEqual([1, expect.stringContaining(difference)]);
   }, 300_000);
@@ -188,7 +188,7 @@ describe('exchange events copy', () => {
     await target.drop();
   });
 
-  it('refuses while the service runs on the source', async () => {
+  it('is refused while the service runs on the source', async () => {
     const service = startProgram({ DATABASE_URL: source.url, NODE_ENV: 'test', PORT: '0', ROLES: 'api' });
     try {
       await service.until(/listening/);
@@ -227,7 +227,7 @@ describe('exchange events copy', () => {
     }
   });
 
-  it('refuses at its start to copy personal data to a database without their keys', async () => {
+  it('is refused if personal data would be copied to a database without its keys', async () => {
     const id = '00000000-0000-4000-8000-00000000abcd';
     const keys = `insert into personal_keys (customer_id, id) values (1, '${id}');
       insert into secrets (customer_id, id, owner_kind, owner_id, key_id, sealed)
@@ -251,7 +251,7 @@ describe('exchange events copy', () => {
     }
   }, 120_000);
 
-  it('shows no password of a store that it cannot open', async () => {
+  it('does not show the password of a store that it cannot open', async () => {
     const url = 'http://someone:top-secret@127.0.0.1/x';
     const { status, stderr } = await exchange(['events', 'copy', '--from', url, '--to', target.url], {});
     expect(status).toBe(1);

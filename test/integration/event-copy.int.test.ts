@@ -45,10 +45,10 @@ const wholeLog = async (store: EventStore): Promise<readonly RecordedEvent[]> =>
   }
 };
 
-const ofAccount = (log: readonly RecordedEvent[], customerId: number): readonly string[] =>
+const idsOfAccount = (log: readonly RecordedEvent[], customerId: number): readonly string[] =>
   log.filter(({ metadata }) => metadata.customerId === customerId).map(({ id }) => id);
 
-/** More than a page; with EventStoreDB, `event-copy-command` copies as many. */
+/** More than one page. `event-copy-command` copies as many with EventStoreDB. */
 const PAGES = 1_200;
 const FEW = 120;
 const pairs: readonly (readonly [string, MakeStore, string, MakeStore, number])[] = [
@@ -80,9 +80,9 @@ describe.each(pairs)('copy from %s', (_from, makeFrom, to, makeTo, atLeast) => {
     const [source, copy] = [await wholeLog(from), await wholeLog(target)];
     expect([events, copied]).toEqual([source.length, source.length]);
     expect(source.length).toBeGreaterThanOrEqual(atLeast);
-    // All of an account belongs to one request here.
+    // In this history all events of an account belong to one request.
     for (const customerId of new Set(source.map(({ metadata }) => metadata.customerId))) {
-      expect(ofAccount(copy, customerId)).toEqual(ofAccount(source, customerId));
+      expect(idsOfAccount(copy, customerId)).toEqual(idsOfAccount(source, customerId));
     }
     const verified = await verifyEvents(from, target);
     expect(verified).toEqual({
@@ -93,7 +93,7 @@ describe.each(pairs)('copy from %s', (_from, makeFrom, to, makeTo, atLeast) => {
     });
   });
 
-  it(`to ${to} again, with and without its checkpoint: nothing is there twice`, async () => {
+  it(`to ${to} again, with and without its checkpoint, copies nothing twice`, async () => {
     const checkpoint = rememberedCheckpoint();
     await copyEvents({ from, to: target, checkpoint });
     expect((await copyEvents({ from, to: target, checkpoint })).copied).toBe(0);
@@ -102,7 +102,7 @@ describe.each(pairs)('copy from %s', (_from, makeFrom, to, makeTo, atLeast) => {
 });
 
 describe('copy', () => {
-  it('goes on behind what an earlier run with other chunks left', async () => {
+  it('resumes after an earlier run with other chunks', async () => {
     const [from, to] = [createMemoryEventStore(), createMemoryEventStore()];
     const events = sampleEvents(40);
     await from.append('sample-1', events, 'no-stream');
@@ -111,7 +111,7 @@ describe('copy', () => {
     expect((await verifyEvents(from, to)).same).toBe(true);
   });
 
-  it('stops at a target that holds something else', async () => {
+  it('fails if the target contains other events', async () => {
     const [from, to] = [createMemoryEventStore(), createMemoryEventStore()];
     await from.append('sample-1', sampleEvents(3), 'no-stream');
     await to.append('sample-1', sampleEvents(1), 'no-stream');
@@ -120,7 +120,7 @@ describe('copy', () => {
     await expect(copying).rejects.toThrow('sample-1@0');
   });
 
-  it('does not believe a checkpoint of another target', async () => {
+  it('ignores a checkpoint of another target', async () => {
     const [from, first, second] = [
       createMemoryEventStore(),
       createMemoryEventStore(),
@@ -149,7 +149,7 @@ describe('copy', () => {
   });
 });
 
-/** A store whose appends take their time, some longer than others. */
+/** A store with slow appends of different durations. */
 const slowed = (
   store: EventStore,
 ): { readonly store: EventStore; now: () => number; atOnceMax: () => number } => {
@@ -168,7 +168,7 @@ const slowed = (
 };
 
 describe('copy of one account', () => {
-  /** With its own request. */
+  /** Each event has its own request. */
   const eventOf = (data: NewEvent['data'], more: Partial<NewEvent['metadata']> = {}): NewEvent => {
     const { metadata, ...event } = sampleEvent();
     return {
@@ -178,7 +178,7 @@ describe('copy of one account', () => {
     };
   };
 
-  it('has many streams in flight, with a bound; each keeps its order', async () => {
+  it('appends to a limited number of streams concurrently, each in order', async () => {
     const [from, to] = [createMemoryEventStore(), createMemoryEventStore()];
     for (let n = 0; n < 300; n += 1) {
       await from.append(`sample-7-${n % 150}s`, [eventOf({})], n < 150 ? 'no-stream' : 0);
@@ -190,7 +190,7 @@ describe('copy of one account', () => {
     expect(slow.atOnceMax()).toBeLessThanOrEqual(64);
   });
 
-  it('sends nothing more when one append has failed, and leaves none under way', async () => {
+  it('after a failed append, starts no further append and waits for those in flight', async () => {
     const [from, to] = [createMemoryEventStore(), createMemoryEventStore()];
     for (let n = 0; n < 500; n += 1) await from.append(`sample-7-${n}s`, [eventOf({})], 'no-stream');
     await to.append('sample-7-100s', [eventOf({})], 'no-stream');
@@ -202,11 +202,11 @@ describe('copy of one account', () => {
     const head = await to.head();
     await sleep(50);
     expect(await to.head()).toBe(head);
-    // Those that were in flight are there.
+    // Appends that were in flight are completed.
     expect((await to.readAll({ after: START, limit: 1_000 })).length).toBeLessThan(100 + 3 * 64);
   });
 
-  it('puts no event before one that it depends on by name, cause, request or account', async () => {
+  it('never appends an event before one that it depends on by name, cause, request or account', async () => {
     const [from, to] = [createMemoryEventStore(), createMemoryEventStore()];
     const ordered: (readonly [string, string])[] = [];
     const write = async (stream: string, event: NewEvent, behind?: string): Promise<string> => {
@@ -234,7 +234,7 @@ describe('copy of one account', () => {
     expect(ordered).toHaveLength(3 * 40 + 2);
   });
 
-  it.each([1, 64, 130, 199])('killed after %i appends and run again: 0 differences', async (appends) => {
+  it.each([1, 64, 130, 199])('killed after %i appends and repeated, has 0 differences', async (appends) => {
     const [from, to] = [createMemoryEventStore(), createMemoryEventStore()];
     for (let n = 0; n < 200; n += 1) await from.append(`sample-7-${n}s`, [eventOf({})], 'no-stream');
     let left = appends;
@@ -258,7 +258,7 @@ describe('verify', () => {
     return [from, to];
   };
 
-  it('names a stream that lacks its last event', async () => {
+  it('reports a stream without its last event', async () => {
     const [from, to] = await two();
     await from.append('sample-x', sampleEvents(2), 'no-stream');
     const [first] = await wholeLog(from).then((log) => log.filter(({ stream }) => stream === 'sample-x'));
@@ -268,7 +268,7 @@ describe('verify', () => {
     expect(differences).toEqual([{ stream: 'sample-x', revision: 1, problem: 'missing in the target' }]);
   });
 
-  it('names an event that differs in one value, and a stream that only the target has', async () => {
+  it('reports an event that differs in one value, and a stream that is only in the target', async () => {
     const [from, to] = await two();
     const event = sampleEvent();
     await from.append('sample-x', [event], 'no-stream');
@@ -284,7 +284,7 @@ describe('verify', () => {
     );
   });
 
-  it('names events that are swapped: the same ones, in another order', async () => {
+  it('reports events in another order', async () => {
     const [from, to] = await two();
     const [one, other] = sampleEvents(2) as [ReturnType<typeof sampleEvent>, ReturnType<typeof sampleEvent>];
     await from.append('sample-x', [one, other], 'no-stream');

@@ -15,8 +15,6 @@ import {
 } from '../../shared/work-list/work-list.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
-/** Which feeds workers are asked to read, and when. */
-
 let database: TestDatabase;
 let pool: Pool;
 beforeAll(async () => {
@@ -32,7 +30,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-const later = (minutes: number) =>
+const advance = (minutes: number) =>
   pool.query(
     `update work_list set due_at = due_at - make_interval(mins => $1),
        leased_until = leased_until - make_interval(mins => $1), not_before = not_before - make_interval(mins => $1)`,
@@ -42,10 +40,10 @@ const work = catalogFeeds({} as never);
 const claim = (): Promise<readonly OfferedEntry[]> =>
   createWorkList(pool).offer(work.name, { countMax: 4, perAccountMax: work.perAccountMax });
 const settle = (entry: OfferedEntry | undefined, result: WorkResult): Promise<void> => {
-  if (entry === undefined) throw new Error('nothing was claimed');
+  if (entry === undefined) throw new Error('no entry was claimed');
   return createWorkList(pool).settle(entry, result, work.gapMs);
 };
-const asked: WorkResult = { is: 'next' };
+const result: WorkResult = { is: 'next' };
 
 const catalogId = randomUUID();
 const event = (revision: number, type: string, kind?: string): RecordedEvent => ({
@@ -70,37 +68,37 @@ const apply = (...events: readonly RecordedEvent[]) =>
   inTransaction(pool, (client) => catalogFeedsProjection.apply(client, events));
 
 describe('a feed', () => {
-  it('is read that was named last; what comes of readings changes nothing', async () => {
+  it('is listed when a catalog names it; the results of reads add no work', async () => {
     const named = event(0, 'CatalogPublished', 'feed');
     await apply(named, named);
     const [first] = await claim();
     expect(first).toMatchObject({ key: catalogId, revision: '0000000000000000' });
     await apply(named, event(1, 'CatalogFeedFailed'), event(2, 'CatalogFeedRead'));
     expect(await claim()).toEqual([]);
-    await settle(first, asked);
-    await later(1_000_000);
+    await settle(first, result);
+    await advance(1_000_000);
     expect(await claim()).toEqual([]);
   });
 
-  it('is asked for again while it is read: whatever comes of that, it is read once more, a minute later', async () => {
+  it('given a request for another read during a read, then it is read again a minute later', async () => {
     await apply(event(0, 'CatalogPublished', 'feed'));
     const [first] = await claim();
     await apply(event(1, 'CatalogFeedRead'), event(2, 'CatalogFeedAsked'));
     await apply(event(3, 'CatalogFeedAsked'));
     expect(await claim()).toEqual([]);
-    await settle(first, asked);
+    await settle(first, result);
     expect(await claim()).toEqual([]);
-    await later(2);
+    await advance(2);
     const [second] = await claim();
     expect(second).toMatchObject({ revision: '0000000000000003', attempts: 0 });
-    await settle(second, asked);
+    await settle(second, result);
     await apply(event(4, 'CatalogFeedAsked'));
     expect(await claim()).toEqual([]);
-    await later(2);
+    await advance(2);
     expect(await claim()).toHaveLength(1);
   });
 
-  it('goes while it is read, and is named again: the next reading waits for this one, and a minute', async () => {
+  it('removed and named again during a read, is read again a minute after that read', async () => {
     await apply(event(0, 'CatalogPublished', 'feed'));
     const [first] = await claim();
     await apply(event(1, 'CatalogArchived'));
@@ -111,7 +109,7 @@ describe('a feed', () => {
     await apply(event(4, 'CatalogPublished', 'feed'));
     expect(await claim()).toEqual([]);
     await apply(event(5, 'CatalogArchived'));
-    await later(2);
+    await advance(2);
     const [last] = await claim();
     expect(last).toMatchObject({ revision: '0000000000000005' });
     await settle(last, DONE);
@@ -121,15 +119,12 @@ describe('a feed', () => {
   it.each([
     ['CatalogPublished', 'inline'],
     ['CatalogArchived', undefined],
-  ])(
-    'is looked at by a worker after %s %s, and not asked for by what is delivered again',
-    async (type, of) => {
-      await apply(event(0, type, of));
-      expect(await claim()).toEqual([]);
-      await apply(event(1, 'CatalogPublished', 'feed'));
-      await apply(event(2, type, of));
-      await apply(event(1, 'CatalogPublished', 'feed'));
-      expect(await claim()).toMatchObject([{ revision: '0000000000000002' }]);
-    },
-  );
+  ])('is claimed after %s %s follows it, and redelivered events add no work', async (type, of) => {
+    await apply(event(0, type, of));
+    expect(await claim()).toEqual([]);
+    await apply(event(1, 'CatalogPublished', 'feed'));
+    await apply(event(2, type, of));
+    await apply(event(1, 'CatalogPublished', 'feed'));
+    expect(await claim()).toMatchObject([{ revision: '0000000000000002' }]);
+  });
 });

@@ -23,7 +23,7 @@ import { exchange } from '../support/program.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { rebuildOptions } from '../support/rebuild-options.ts';
 
-/** Forgetting while the service runs: no personal data remains in any table or readable in the log. */
+/** After forgetting, personal data is neither in a table nor readable in the log. */
 
 let service: RunningService;
 let account: TestAccount;
@@ -69,7 +69,7 @@ const convert = async (events: readonly object[]) => {
   return answer.body.data;
 };
 
-/** Tables of any schema that hold a text anywhere. */
+/** Tables of any schema that contain one of the texts. */
 const tablesWith = async (needles: readonly string[]): Promise<readonly string[]> => {
   const { rows } = await service.pool.query<{ name: string }>(
     `select case when schemaname = 'public' then tablename else schemaname || '.' || tablename end as name
@@ -86,7 +86,7 @@ const tablesWith = async (needles: readonly string[]): Promise<readonly string[]
   return found;
 };
 
-/** Everything that can be read of the log, also what only the operator opens. */
+/** All readable texts of the log, also those that only the operator can decrypt. */
 const readableLog = async (): Promise<string> => {
   const { store, sealedStore, personalKeys } = service.installation;
   const texts = [JSON.stringify(await store.readAll({ after: START, limit: 10_000 }))];
@@ -103,8 +103,8 @@ const dump = async (client: Pick<Client, 'query'>): Promise<string> => {
   return JSON.stringify(rows);
 };
 
-/** The current and the rebuilt read model. */
-const liveAndAnew = async (): Promise<readonly [string, string]> => {
+/** The live and the rebuilt read model. */
+const liveAndRebuilt = async (): Promise<readonly [string, string]> => {
   await counts();
   const client = new Client({ connectionString: service.databaseUrl });
   await client.connect();
@@ -175,7 +175,7 @@ it('deletes all data of a person and keeps that of others', async () => {
   expect(await convert(bought)).toMatchObject({ accepted: 3 });
   expect(await counts()).toEqual({ vip: 2, mail: 3, left: 1 });
   const traces = [alice.externalId, alice.hashedEmail, hash(0xa2), hash(0xa3), 'alice-two', 'order-alice'];
-  // A delivery that has come to one of her ids.
+  // A delivery that has reached one of her ids.
   const parts = createAudienceParts(service.pool, findAudienceMembers(service.pool), 2);
   const underWay = { ...recordOf('mail'), request: requestOf('mail', 0) } as unknown as SyndicationRecord;
   const sent: string[] = [];
@@ -189,13 +189,13 @@ it('deletes all data of a person and keeps that of others', async () => {
   };
   await deliver(2);
   expect(sent).toEqual([alice.hashedEmail, 'alice-two', carol.externalId]);
-  // A copy of them that a killed run has left.
+  // A copy of these tables from a killed run.
   const killed = await exchange(['read-models', 'rebuild', 'audiences'], {
     ...settings(),
     EXCHANGE_FAILPOINTS: 'copy-before-switch:1',
   });
   expect(killed.status).toBe(null);
-  // Encrypted before the first forgetting; only the rows for delivery are in clear text.
+  // Everything is already encrypted, except the rows for delivery.
   const inClear = ['audience_members', 'audience_removals'];
   const inCopy = inClear.map((table) => `copy_of_audiences.${table}`);
   expect(await tablesWith(traces)).toEqual([...inClear, 'syndication_deliveries', ...inCopy].sort());
@@ -211,10 +211,10 @@ it('deletes all data of a person and keeps that of others', async () => {
   for (const trace of traces) expect(after).not.toContain(trace);
   for (const other of [bob.hashedEmail, carol.hashedPhone, 'order-bob']) expect(after).toContain(other);
   expect(await counts()).toEqual({ vip: 1, mail: 1, left: 1 });
-  const [live, anew] = await liveAndAnew();
-  expect(anew).toBe(live);
+  const [live, rebuilt] = await liveAndRebuilt();
+  expect(rebuilt).toBe(live);
 
-  // What was counted once is counted once.
+  // Counted conversions are not counted again.
   expect(await convert(bought)).toMatchObject({ accepted: 0, duplicates: 3 });
   // Agents receive the delivered audiences again.
   for (const resourceId of ['vip', 'mail', 'left']) {
@@ -227,7 +227,7 @@ it('deletes all data of a person and keeps that of others', async () => {
       ),
     ).toEqual({ anew: true });
   }
-  // What was under way goes on.
+  // Running work continues.
   await deliver(2);
   expect(sent.slice(3)).toEqual([carol.externalId]);
   await parts.forget(underWay);
@@ -236,7 +236,7 @@ it('deletes all data of a person and keeps that of others', async () => {
   expect(await forget([alice.hashedEmail])).toEqual({ scope: 'subjects', places: 0, members: 0, inClear: 0 });
 });
 
-it('finds persons by their universal ids, also those who have nothing else', async () => {
+it('finds persons by their universal ids, also if they have no other id', async () => {
   const value = 'KlKKKfE66A7xBnL/DsT1UV/Q+V/r3xwKL89Wp7hpNllxmNkPaF8vdzenDvfoatn6';
   const dave = { uids: [{ type: 'uid2', value }] };
   await sync('uids', [bob, dave]);
@@ -250,9 +250,9 @@ it('finds persons by their universal ids, also those who have nothing else', asy
   expect(await tablesWith([value, 'dave-id', hash(0xd1)])).toEqual([]);
   for (const trace of [value, 'dave-id', hash(0xd1)]) expect(await readableLog()).not.toContain(trace);
   expect(await counts()).toMatchObject({ uids: 1, 'uids-of-two': 0, 'uids-left': 1 });
-  const [live, anew] = await liveAndAnew();
-  expect(anew).toBe(live);
-  // An opaque id is kept as it was sent, also one that looks like a hash.
+  const [live, rebuilt] = await liveAndRebuilt();
+  expect(rebuilt).toBe(live);
+  // An opaque id is stored unchanged, even if it looks like a hash.
   const inCapitals = 'ABCDEF01'.repeat(8);
   await sync('uids', [{ uids: [{ type: 'other', value: inCapitals }] }]);
   expect(await forget([inCapitals])).toMatchObject({ places: 1, members: 1, inClear: 0 });
@@ -263,12 +263,12 @@ it('finds persons by their universal ids, also those who have nothing else', asy
   await account.api.post(`/advertisers/${advertiserId}/audiences/sync`, { audiences });
 });
 
-it('resumes after an interruption, and accepts persons that are sent again', async () => {
-  // Back with a consent of her own.
+it('resumes after an interruption, and stores persons that are sent again', async () => {
+  // She has given a new consent.
   await sync('vip', [alice, carol]);
   expect(await counts()).toMatchObject({ vip: 3 });
-  const [live, anew] = await liveAndAnew();
-  expect(anew).toBe(live);
+  const [live, rebuilt] = await liveAndRebuilt();
+  expect(rebuilt).toBe(live);
 
   const { personalKeys } = service.installation;
   const crash: PersonalKeys['puncture'] = async (customerId, places) => {
@@ -277,13 +277,13 @@ it('resumes after an interruption, and accepts persons that are sent again', asy
   };
   await expect(forget([carol.hashedPhone], { puncture: crash })).rejects.toThrow('killed');
   expect(await tablesWith([carol.externalId])).toEqual(['audience_members']);
-  // While it waits she is sent once more.
+  // She is sent again during the forgetting.
   let sent: Promise<void> | undefined;
   const meanwhile: PersonalKeys['puncture'] = async (customerId, places) => {
     await personalKeys.puncture(customerId, places);
     await (sent ??= sync('mail', [{ ...carol, hashedEmail: hash(0xc2) }]));
   };
-  // And another process makes a copy of the rows, which it does not get to put in place.
+  // Another process copies the rows, but cannot switch to the copy.
   let go = (): void => undefined;
   const forgotten = new Promise<void>((resolve) => (go = resolve));
   let asked = 0;
@@ -298,9 +298,9 @@ it('resumes after an interruption, and accepts persons that are sent again', asy
   await copied;
   expect(await tablesWith([carol.externalId, carol.hashedPhone, hash(0xc2)])).toEqual([]);
   expect(await tablesWith([alice.hashedEmail])).toEqual(['audience_members']);
-  const rows = await liveAndAnew();
+  const rows = await liveAndRebuilt();
   expect(rows[1]).toBe(rows[0]);
-  // Sizes at earlier events stay as they were and do not count as a difference.
+  // Historical sizes stay unchanged and are not a difference.
   const differing = async (projection: Projection) =>
     (await verifyOnline(options, projection)).tables
       .filter(({ missing, surplus, changed }) => missing + surplus + changed > 0)
@@ -310,7 +310,7 @@ it('resumes after an interruption, and accepts persons that are sent again', asy
   expect(await differing({ ...audiencesProjection, compared })).toEqual(['audience_sizes']);
 });
 
-it('does not take keys that are missing for keys that were taken away', async () => {
+it('distinguishes missing keys from removed keys', async () => {
   const { sealedStore, personalKeys } = service.installation;
   await expect(personalKeys.of(account.customerId, randomUUID())).rejects.toThrow(MissingKeysError);
   const lost: PersonalKeys = {
@@ -338,21 +338,21 @@ it('leaves no personal data when an account is forgotten', async () => {
     0,
     { forgettingId: expect.any(String), scope: 'account', places: 0, members: 2, inClear: 0 },
   ]);
-  const everybody = [alice, bob].flatMap((person) => Object.values(person));
-  expect(await tablesWith([...everybody, 'order-bob'])).toEqual([]);
+  const traces = [alice, bob].flatMap((person) => Object.values(person));
+  expect(await tablesWith([...traces, 'order-bob'])).toEqual([]);
   const log = await readableLog();
-  for (const trace of [...everybody, 'order-bob']) expect(log).not.toContain(trace);
+  for (const trace of [...traces, 'order-bob']) expect(log).not.toContain(trace);
   await setAccess(service.installation, account.customerId, 'enabled');
   expect(await counts()).toEqual({ vip: 0, mail: 0, left: 0 });
-  const [live, anew] = await liveAndAnew();
-  expect(anew).toBe(live);
-  // What comes now is sealed with other keys.
+  const [live, rebuilt] = await liveAndRebuilt();
+  expect(rebuilt).toBe(live);
+  // New data is encrypted with other keys.
   await sync('vip', [bob]);
   expect(await counts()).toMatchObject({ vip: 1 });
 });
 
-// Last: a rebuild would have these rows back.
-it('says how much was written in clear by the version before', async () => {
+// This test is last, because a rebuild would restore these rows.
+it('reports the number of unencrypted events of earlier versions', async () => {
   const { customerId } = await service.openAccount();
   const { sealedStore } = service.installation;
   const dave = ['dave-id', hash(0xd1), null];

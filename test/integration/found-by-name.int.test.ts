@@ -13,7 +13,7 @@ it('reads at most the rows that it returns', async () => {
      select 1, gen_random_uuid(), n, 'common', 'ACTIVE', 0, now(), '{}' from generate_series(1, 3000) n`,
   );
   await models.pool.query('vacuum analyze catalogs');
-  const told: string[] = [];
+  const plan: string[] = [];
   const database: TenantDatabase = {
     ...models.tenant,
     query: async (customerId, query) => {
@@ -21,13 +21,13 @@ it('reads at most the rows that it returns', async () => {
         text: `explain (analyze, costs off, timing off) ${query.text}`,
         values: [...query.values],
       });
-      told.push(...rows.map((row) => row['QUERY PLAN']));
+      plan.push(...rows.map((row) => row['QUERY PLAN']));
       return models.tenant.query(customerId, query);
     },
   };
   const reads = { database, progress: createProjectionProgress() };
   expect(await ownersOfKey(reads, catalogsTable, 1, 'common', 101)).toHaveLength(101);
-  const looked = told.filter((line) => line.includes('catalogs_by_key'));
-  expect(looked).toHaveLength(1);
-  expect(Number(/rows=(\d+)/.exec(looked[0] ?? '')?.[1])).toBe(101);
+  const scans = plan.filter((line) => line.includes('catalogs_by_key'));
+  expect(scans).toHaveLength(1);
+  expect(Number(/rows=(\d+)/.exec(scans[0] ?? '')?.[1])).toBe(101);
 });

@@ -20,8 +20,8 @@ import { silent } from '../support/toy-projection.ts';
 import { rebuildOptions } from '../support/rebuild-options.ts';
 
 /**
- * A log that holds every version of every event ever stored gives the read models that it always gave. What they are
- * is in `test/golden/read-models.json`; `GOLDEN_WRITE=true` writes it anew, for the review to look at.
+ * A log with every version of every event gives the read models in `test/golden/read-models.json`.
+ * `GOLDEN_WRITE=true` rewrites that file for a review.
  */
 
 const FILE = join(GOLDEN, 'read-models.json');
@@ -47,7 +47,6 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** The history, as the store gives it back. */
 const storedHistory = async (): Promise<readonly RecordedEvent[]> => {
   for (const [stream, events] of byStream(goldenHistory() as unknown as RecordedEvent[])) {
     await store.append(stream, events, 'no-stream');
@@ -57,7 +56,7 @@ const storedHistory = async (): Promise<readonly RecordedEvent[]> => {
 
 type Rows = Readonly<Record<string, readonly unknown[]>>;
 
-/** What was put down by the clock is shown as such. */
+/** Times from the clock are replaced by `<now>`. */
 const rowsOf = async (table: string): Promise<readonly unknown[]> => {
   const { rows: times } = await client.query<{ name: string }>(
     `select column_name as name from information_schema.columns
@@ -76,7 +75,7 @@ const rowsOf = async (table: string): Promise<readonly unknown[]> => {
     .sort((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1));
 };
 
-/** Of each stream what is before its end, then the rest: what is at its end shows little of what it was. */
+/** The events before the end of each stream: after its end, a resource has few rows. */
 const untilTheirEnd = (history: readonly RecordedEvent[]): ReadonlySet<RecordedEvent> => {
   const begun = new Set<RecordedEvent>();
   for (const events of byStream(history).values()) {
@@ -103,7 +102,7 @@ const project = async (history: readonly RecordedEvent[]): Promise<Rows> => {
   return found;
 };
 
-it('makes the golden read models of the golden history', async () => {
+it('the golden history gives the golden read models', async () => {
   const history = await storedHistory();
   const begun = untilTheirEnd(history);
   const found = {
@@ -114,8 +113,8 @@ it('makes the golden read models of the golden history', async () => {
   expect(found).toEqual(JSON.parse(readFileSync(FILE, 'utf8')));
 });
 
-// After the one before: the rows are those that it has left.
-it('makes the same of it when they are rebuilt', async () => {
+// Uses the rows of the previous test.
+it('rebuilt read models equal the golden ones', async () => {
   const head = await store.head();
   for (const { name } of allProjections) {
     await client.query('insert into projection_checkpoints (name, position) values ($1, $2)', [name, head]);
@@ -128,6 +127,6 @@ it('makes the same of it when they are rebuilt', async () => {
     expect({ readModel, shown }).toEqual({ readModel, shown: [] });
     if (rows === 0) empty.push(readModel);
   }
-  // Those that are gone are not compared when a purge may have taken them.
+  // Rows that a purge may have deleted are not compared.
   expect(empty).toEqual(['assets']);
 });

@@ -29,7 +29,7 @@ describe('content types', () => {
     'application/json; profile="https://example.com/a;charset=latin1"; charset="UTF-8"',
     'application/json; charset="ut\\f-8"; v=1;',
     `application/json${'; \t'.repeat(500)}`,
-  ])('%s is taken', async (type) => {
+  ])('%s is accepted', async (type) => {
     expect((await echo('{"value":1}', { 'Content-Type': type })).status).toBe(200);
   });
 
@@ -57,7 +57,7 @@ describe('content types', () => {
     expect(toys.seen).toEqual([]);
   });
 
-  it('a content encoding is 415: there is no bomb to unpack', async () => {
+  it('a content encoding is 415, so there is no decompression bomb', async () => {
     const bomb = gzipSync(Buffer.alloc(50_000_000, ' '));
     expect((await refusal(await echo(bomb, { 'Content-Encoding': 'gzip' })))[0]).toBe(415);
     expect((await refusal(await echo('garbage', { 'Content-Encoding': 'gzip' })))[0]).toBe(415);
@@ -116,7 +116,7 @@ describe('JSON', () => {
     '{"value":5e-324}',
     '{"value":[[],{}]}',
     '{"value":{"constructor":1,"a":[{"prototype":1}]}}',
-  ])('%s is taken as it is', async (body) => {
+  ])('%s is accepted unchanged', async (body) => {
     expect(await (await echo(body)).json()).toEqual({ data: JSON.parse(body).value, error: null });
   });
 
@@ -124,7 +124,7 @@ describe('JSON', () => {
     expect(await (await echo('{"value":[-0,-0.0,0]}')).text()).toBe('{"data":[0,0,0],"error":null}');
   });
 
-  it('the last of doubled members counts', async () => {
+  it('the last of duplicate members counts', async () => {
     expect(await (await echo('{"value":1,"value":2}')).json()).toMatchObject({ data: 2 });
   });
 });
@@ -133,15 +133,15 @@ describe('size', () => {
   const nested = (depth: number, open = '[', close = ']'): string =>
     `{"value":${open.repeat(depth - 1)}1${close.repeat(depth - 1)}}`;
 
-  it('32 levels are taken, 33 are not', async () => {
+  it('32 levels are accepted, 33 are refused', async () => {
     expect((await echo(nested(32))).status).toBe(200);
     expect((await refusal(await echo(nested(33))))[1]).toBe('VALIDATION_ERROR');
     expect((await refusal(await echo(nested(33, '{"a":', '}'))))[1]).toBe('VALIDATION_ERROR');
   });
 
-  it.each([1_000, 6_000, 200_000])('%i levels are refused at once', async (depth) => {
+  it.each([1_000, 6_000, 200_000])('%i levels are refused immediately', async (depth) => {
     for (const body of [nested(depth), nested(depth, '{"a":', '}'), '['.repeat(depth)]) {
-      // The quickest of three: the machine may be busy with something else.
+      // The fastest of three, because the machine may be busy.
       const durationsMs: number[] = [];
       for (let round = 0; round < 3; round++) {
         const startedAt = performance.now();
@@ -152,12 +152,12 @@ describe('size', () => {
     }
   });
 
-  it('an object has as many members as there is room for', async () => {
+  it('an object may have many members', async () => {
     const value = Object.fromEntries(Array.from({ length: 80_000 }, (_, n) => [`m${n}`, 0]));
     expect((await echo(JSON.stringify({ value }))).status).toBe(200);
   });
 
-  it('half a million values are taken', async () => {
+  it('half a million values are accepted', async () => {
     const body = `{"value":[1${',1'.repeat(500_000)},2]}`;
     expect(await (await echo(body)).text()).toMatch(/^\{"data":\[1,1,.*,2\],"error":null\}$/);
   });
@@ -165,7 +165,7 @@ describe('size', () => {
   const head =
     'POST /toys HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer toy_key.good~/+-_=\r\nContent-Type: application/json\r\n';
 
-  it('a body that announces more than 1 MiB is 413 before it is read', async () => {
+  it('a body that declares more than 1 MiB is 413 before it is read', async () => {
     const { first, closed, reset } = await rawExchange(
       toys.port,
       `${head}Content-Length: 1048577\r\n\r\n{"name":`,
@@ -175,7 +175,7 @@ describe('size', () => {
     expect(JSON.parse(first.body)).toMatchObject({ data: null, error: { code: 'PAYLOAD_TOO_LARGE' } });
   });
 
-  it('one of exactly 1 MiB is taken', async () => {
+  it('a body of exactly 1 MiB is accepted', async () => {
     const body = JSON.stringify({ name: 'a', labels: { a: '' } });
     expect((await post('/toys', body.replace('""', `"${'x'.repeat(1_048_576 - body.length)}"`))).status).toBe(
       201,
@@ -183,21 +183,21 @@ describe('size', () => {
   });
 
   it.each([true, false])(
-    'its sender gets the answer although it goes on sending (announced: %s)',
-    async (announced) => {
+    'the sender of a larger body receives the answer even if it continues to send (declared: %s)',
+    async (isDeclared) => {
       const total = 8 * 1024 * 1024;
       const chunk = Buffer.alloc(64 * 1024, ' ');
       const { first, reset } = await rawExchange(
         toys.port,
         (socket) => {
           socket.write(
-            head + (announced ? `Content-Length: ${total}\r\n\r\n` : 'Transfer-Encoding: chunked\r\n\r\n'),
+            head + (isDeclared ? `Content-Length: ${total}\r\n\r\n` : 'Transfer-Encoding: chunked\r\n\r\n'),
           );
           for (let sent = 0; sent < total; sent += chunk.length) {
-            if (announced) socket.write(chunk);
+            if (isDeclared) socket.write(chunk);
             else socket.write(Buffer.concat([Buffer.from('10000\r\n'), chunk, Buffer.from('\r\n')]));
           }
-          if (!announced) socket.write('0\r\n\r\n');
+          if (!isDeclared) socket.write('0\r\n\r\n');
         },
         { silenceMs: 3_000 },
       );
@@ -209,7 +209,7 @@ describe('size', () => {
     expect((await post('/toys', Buffer.alloc(50_000_000, ' '))).status).toBe(413);
   });
 
-  it('an endless body without a credential is cut soon after its 401', async () => {
+  it('the connection of an endless body without a credential is closed soon after its 401', async () => {
     let sending: NodeJS.Timeout | undefined;
     const { first, closed, reset } = await rawExchange(
       toys.port,
@@ -224,13 +224,13 @@ describe('size', () => {
     expect([first.status, closed || reset]).toEqual([401, true]);
   });
 
-  it('bodies that nobody asked for are ignored, and the connection goes on', async () => {
+  it('unexpected bodies are ignored, and the connection stays open', async () => {
     const get = 'GET /toys/newest HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello';
     const { answers } = await rawExchange(toys.port, get + get);
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
   });
 
-  it('a chunked body without an end is 400 when its sender leaves', async () => {
+  it('an incomplete body is 400 when its sender disconnects', async () => {
     await expect(
       rawExchange(toys.port, (socket) => {
         socket.end(`${head}Content-Length: 10\r\n\r\n{"na`);
@@ -238,17 +238,17 @@ describe('size', () => {
     ).resolves.toMatchObject({ first: { status: 400 } });
   });
 
-  it('whoever asks first (Expect: 100-continue) is told to go on, or refused', async () => {
+  it('Expect: 100-continue is answered with 100 or with the refusal', async () => {
     const asked = `${head}Expect: 100-continue\r\n`;
     const refused = await rawExchange(toys.port, `${asked}Content-Length: 1048577\r\n\r\n`, {
       silenceMs: 3_000,
     });
     expect(refused.answers.map(({ status }) => status)).toEqual([413]);
     expect(refused.first.headers['connection']).toBe('close');
-    const taken = await rawExchange(toys.port, (socket) => {
+    const accepted = await rawExchange(toys.port, (socket) => {
       socket.write(`${asked}Content-Length: 12\r\n\r\n`);
       socket.once('data', () => socket.write('{"name":"a"}'));
     });
-    expect(taken.answers.map(({ status }) => status)).toEqual([100, 201]);
+    expect(accepted.answers.map(({ status }) => status)).toEqual([100, 201]);
   });
 });

@@ -7,8 +7,6 @@ import { envelopeOf, toyClient } from '../support/toy-client.ts';
 import { startToyService, type ToyService } from '../support/toy-service.ts';
 import { until } from '../support/toy-projection.ts';
 
-/** What a read learns of whoever asked, and parameters that it must not pass over. */
-
 const read = (path: string) =>
   ({
     method: 'get',
@@ -45,9 +43,9 @@ beforeAll(async () => {
 afterAll(() => toys.server.drain());
 
 const { call } = toyClient(() => toys);
-const troubles = () => toys.logLines.filter(({ level }) => Number(level) >= 40);
+const errors = () => toys.logLines.filter(({ level }) => Number(level) >= 40);
 
-it('a read ends when its client is gone, and that is no trouble of anybody’s', async () => {
+it('a read ends when its client disconnects, without an error in the log', async () => {
   const leaving = new AbortController();
   const answer = fetch(`${toys.url}/lasting`, { signal: leaving.signal });
   await until(async () => reading === 1, 60_000);
@@ -55,17 +53,17 @@ it('a read ends when its client is gone, and that is no trouble of anybody’s',
   await expect(answer).rejects.toThrow();
   await until(async () => stopped === 1, 60_000);
   await until(async () => toys.logLines.some(({ route: path }) => path === '/lasting'), 60_000);
-  expect(troubles()).toEqual([]);
+  expect(errors()).toEqual([]);
 }, 120_000);
 
-it('and when it was answered without it, at its deadline', async () => {
+it('a read ends when its request was answered at its deadline', async () => {
   const answer = await call('GET', '/lasting');
   expect(answer.status).toBe(503);
   await until(async () => stopped === 2, 60_000);
-  expect(troubles().filter(({ msg }) => msg === 'failed after it was answered 503')).toEqual([]);
+  expect(errors().filter(({ msg }) => msg === 'failed after it was answered 503')).toEqual([]);
 }, 120_000);
 
-it('a parameter that a route refuses is 400, where others that it does not know are passed over', async () => {
+it('a parameter that a route refuses is 400; unknown ones are ignored', async () => {
   expect((await call('GET', '/present?other=1')).status).toBe(200);
   const refused = await call('GET', '/present?other=1&asOf=2026-01-01');
   expect([refused.status, (await envelopeOf(refused)).error]).toMatchObject([

@@ -14,11 +14,11 @@ interface Tally {
   answered: number;
   /** Requests whose connection ended before their answer. */
   lost: number;
-  /** Clients that were told `Connection: close`, and went elsewhere. */
+  /** Clients that received `Connection: close` and disconnected. */
   left: number;
 }
 
-/** Sends one request after the other on one connection until told to leave. */
+/** Sends one request after the other on one connection until it receives `Connection: close`. */
 const keepAliveClient = async (port: number, path: string, tally: Tally): Promise<void> => {
   const socket = connect(port, '127.0.0.1');
   for (;;) {
@@ -67,16 +67,16 @@ const watchAccepted = () => {
 };
 
 interface Round extends ClientReport {
-  /** Connections that the server had accepted and that ended without their answer. */
+  /** Accepted connections that ended without an answer. */
   readonly acceptedLost: number;
-  /** Connections that the server never saw: they were in the kernel's queue when the listener closed. */
+  /** Connections that were in the kernel's queue when the listener closed. */
   readonly queuedLost: number;
 }
 
 const CLIENTS = 50;
 const ROUNDS = 20;
 
-/** Ends a server while clients come back to its port whenever they are told to leave. */
+/** Drains a server while clients reconnect to its port after each `Connection: close`. */
 const returningRound = async (path: string, drainDelayMs: number): Promise<Round> => {
   const accepted = watchAccepted();
   const { server, port, seen } = await startToyService({ drainDelayMs });
@@ -84,10 +84,10 @@ const returningRound = async (path: string, drainDelayMs: number): Promise<Round
     testProgram('support/returning-clients-process.js'),
     [port, CLIENTS, path].map(String),
   );
-  const told = once(clients, 'message');
+  const message = once(clients, 'message');
   while (accepted.ports.size < CLIENTS || seen.length < 2 * CLIENTS) await sleep(5);
   await server.drain();
-  const [returned] = (await told) as [ClientReport];
+  const [returned] = (await message) as [ClientReport];
   accepted.end();
   const acceptedLost = returned.lost.filter((lost) => accepted.ports.has(lost)).length;
   return { ...returned, acceptedLost, queuedLost: returned.lost.length - acceptedLost };
@@ -96,13 +96,13 @@ const returningRound = async (path: string, drainDelayMs: number): Promise<Round
 const sum = (rounds: readonly Round[], of: 'answered' | 'refused' | 'acceptedLost' | 'queuedLost'): number =>
   rounds.reduce((total, round) => total + round[of], 0);
 
-describe('the end of a server', () => {
+describe('the drain of a server', () => {
   it.each([
-    ['at once', 2, 0],
-    ['at once', 40, 0],
-    ['behind a balancer', 2, 300],
+    ['without a delay', 2, 0],
+    ['without a delay', 40, 0],
+    ['behind a load balancer', 2, 300],
   ])(
-    `%s, with requests of %i ms, resets none of ${CLIENTS} clients that come back to the same port`,
+    `%s, with requests of %i ms, resets none of ${CLIENTS} clients that reconnect to the same port`,
     async (what, forMs, drainDelayMs) => {
       const rounds: Round[] = [];
       for (let n = 0; n < ROUNDS; n += 1) {
@@ -115,7 +115,7 @@ describe('the end of a server', () => {
       );
       expect(sum(rounds, 'acceptedLost')).toBe(0);
       expect(sum(rounds, 'refused')).toBe(ROUNDS * CLIENTS);
-      // No process can rule it out, on a machine that interrupts it in the moment of the close.
+      // A busy machine may interrupt the process during the close, so a few resets are possible.
       expect(queuedLost).toBeLessThan(ROUNDS);
     },
   );
@@ -139,11 +139,11 @@ describe('the end of a server', () => {
     expect(tally).toEqual({ answered: expect.any(Number), lost: 0, left: 50 });
     expect(tally.answered).toBeGreaterThan(before);
     expect(durationMs).toBeGreaterThan(DRAIN_DELAY_MS - 10);
-    // Far less than the 65 s that idle connections are kept for otherwise.
+    // Far less than the keep-alive time of 65 s.
     expect(durationMs).toBeLessThan(10_000);
   });
 
-  it('answers a keep-alive client once more after the listener has closed, and refuses others', async () => {
+  it('answers a keep-alive client one more time after the listener has closed, and refuses new connections', async () => {
     const { server, port, seen } = await startToyService();
     const slow = connect(port, '127.0.0.1');
     const slowAnswer = oneAnswer(slow, 'GET /campaigns/a/slow?forMs=600 HTTP/1.1\r\nHost: a\r\n\r\n');
@@ -164,7 +164,7 @@ describe('the end of a server', () => {
     await drained;
   });
 
-  it('waits for a request that began before it, and tells its client to leave', async () => {
+  it('waits for an earlier request, and answers it with Connection: close', async () => {
     const { server, port, seen } = await startToyService();
     const socket = connect(port, '127.0.0.1');
     const startedAt = performance.now();
@@ -176,7 +176,7 @@ describe('the end of a server', () => {
     expect([first?.status, first?.headers['connection']]).toEqual([200, 'close']);
   });
 
-  it('answers all requests that one client sent at once', async () => {
+  it('answers all pipelined requests of a client', async () => {
     const { server, port, seen } = await startToyService();
     const request = 'GET /campaigns/a/slow?forMs=400 HTTP/1.1\r\nHost: a\r\n\r\n';
     const exchange = rawExchange(port, request.repeat(3), { silenceMs: 2_000 });
@@ -187,7 +187,7 @@ describe('the end of a server', () => {
   });
 });
 
-describe('what operators ask', () => {
+describe('the probes', () => {
   let databaseIs: () => Promise<{ ready: boolean; detail?: unknown }>;
   const parts: readonly ReadinessPart[] = [
     { name: 'database', check: () => databaseIs() },
@@ -198,7 +198,7 @@ describe('what operators ask', () => {
     return [answer.status, await answer.json()];
   };
 
-  it('ready: every part is', async () => {
+  it('ready, given that every part is ready', async () => {
     databaseIs = async () => ({ ready: true });
     toys = await startToyService({ parts });
     expect(await ask('/ready')).toEqual([
@@ -222,10 +222,10 @@ describe('what operators ask', () => {
   });
 
   it.each([
-    ['says so', async () => ({ ready: false, detail: 'not migrated yet' }), 'not migrated yet'],
+    ['is not ready', async () => ({ ready: false, detail: 'not migrated yet' }), 'not migrated yet'],
     ['throws', () => Promise.reject(new Error('password is hunter2')), 'cannot be reached'],
     ['never answers', () => new Promise<never>(() => undefined), 'no answer within 1000 ms'],
-  ])('not ready: a part %s', async (_what, check, detail) => {
+  ])('not ready, given a part that %s', async (_what, check, detail) => {
     databaseIs = check;
     toys = await startToyService({ parts });
     expect(await ask('/ready')).toEqual([
@@ -236,7 +236,7 @@ describe('what operators ask', () => {
   });
 
   it.each(['database', 'eventStore'])(
-    'not healthy: a part that every request needs, the %s',
+    'not healthy, given that a required part is not ready: %s',
     async (name) => {
       toys = await startToyService({ parts: [{ name, check: async () => ({ ready: false }) }] });
       expect(await ask('/health')).toMatchObject([503, { status: 'unavailable' }]);
@@ -244,13 +244,13 @@ describe('what operators ask', () => {
     },
   );
 
-  it('healthy, although the queue is away: no request waits on it', async () => {
+  it('healthy, given that only the queue is unavailable', async () => {
     const queue = { name: 'queue', optional: true, check: async () => ({ ready: false }) };
     toys = await startToyService({ parts: [queue] });
     expect(await ask('/health')).toMatchObject([200, { status: 'ok', services: { queue: 'unavailable' } }]);
   });
 
-  it('alive, although a store hangs; and many who ask for its health make one question', async () => {
+  it('alive, given a store that hangs; concurrent health requests share one check', async () => {
     let asked = 0;
     databaseIs = () => {
       asked += 1;
@@ -265,7 +265,7 @@ describe('what operators ask', () => {
     expect(asked).toBe(0);
   });
 
-  it('metrics: requests by route, method and status', async () => {
+  it('metrics count requests by route, method and status', async () => {
     toys = await startToyService();
     await (await fetch(`${toys.url}/toys/newest`)).text();
     await (await fetch(`${toys.url}/wp-admin`)).text();

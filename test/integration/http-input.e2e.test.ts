@@ -46,7 +46,7 @@ describe('credentials', () => {
     },
   );
 
-  it('two Authorization headers are not one good one', async () => {
+  it('two Authorization headers are refused', async () => {
     const { first } = await rawExchange(
       toys.port,
       `GET /toys/3 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${goodKey}\r\nAuthorization: Bearer x\r\n\r\n`,
@@ -54,13 +54,13 @@ describe('credentials', () => {
     expect(first.status).toBe(401);
   });
 
-  it('a store that cannot be asked is 503, neither yes nor no', async () => {
+  it('an unavailable store of credentials is 503', async () => {
     const answer = await call('GET', '/toys/3', { Authorization: 'Bearer broken-store' });
     expect(await refusal(answer)).toEqual([503, 'SERVICE_UNAVAILABLE', undefined]);
     expect(answer.headers.get('retry-after')).toBe('1');
   });
 
-  it('is checked before anything else of the request', async () => {
+  it('are checked before the rest of the request', async () => {
     const answer = await fetch(`${toys.url}/toys`, {
       method: 'POST',
       body: '{',
@@ -107,11 +107,11 @@ describe('query strings', () => {
     'take=200&limit=200&skip=0&offset=0',
     'unknown=1&unknown=2&__proto__=1&constructor=2&__proto__[take]=0&take[]=0',
     'archived=false&&',
-  ])('%s is taken', async (query) => {
+  ])('%s is accepted', async (query) => {
     expect((await call('GET', `/toys?${query}`)).status).toBe(200);
   });
 
-  it('reads + and percent-encoding', async () => {
+  it('decode + and percent-encoding', async () => {
     const answer = await call('GET', '/toys?name=a+b%2B%C3%A4&archived=true');
     expect(await answer.json()).toMatchObject({ data: [{ id: 2, name: 'a b+ä' }] });
   });
@@ -128,7 +128,7 @@ describe('idempotency keys', () => {
     },
   );
 
-  it('given twice are refused', async () => {
+  it('sent twice are refused', async () => {
     const { first } = await rawExchange(
       toys.port,
       `DELETE /toys/3 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${goodKey}\r\nIdempotency-Key: ${key}\r\nidempotency-key: ${key}\r\n\r\n`,
@@ -139,14 +139,14 @@ describe('idempotency keys', () => {
     ]);
   });
 
-  it('of 16 to 255 characters are taken on writes; reads ignore them', async () => {
+  it('of 16 to 255 characters are accepted on writes; reads ignore them', async () => {
     for (const good of [key, 'a'.repeat(16), 'a'.repeat(255)]) {
       expect((await post('/toys', '{"name":"a"}', { 'Idempotency-Key': good })).status).toBe(201);
     }
     expect((await call('GET', '/toys/3', { ...authorized, 'Idempotency-Key': 'x' })).status).toBe(200);
   });
 
-  it('are looked at before the body', async () => {
+  it('are checked before the body', async () => {
     const answer = await post('/toys', '{', { 'Idempotency-Key': 'x' });
     expect((await refusal(answer))[2]).toBe('Idempotency-Key');
   });
@@ -167,11 +167,11 @@ describe('validation', () => {
     ]);
   });
 
-  it.each(['[]', 'null', '1', '"a"', 'true', '{}'])('a body of another form is 400: %s', async (body) => {
+  it.each(['[]', 'null', '1', '"a"', 'true', '{}'])('a body of another type is 400: %s', async (body) => {
     expect((await refusal(await post('/toys', body)))[1]).toBe('VALIDATION_ERROR');
   });
 
-  it('an empty body is no body, whatever its headers say', async () => {
+  it('an empty body counts as no body, with any headers', async () => {
     expect(await refusal(await post('/toys', ''))).toEqual([400, 'VALIDATION_ERROR', 'name']);
     expect(
       (await fetch(`${toys.url}/toys/3`, { headers: { ...authorized, 'Content-Type': 'application/json' } }))

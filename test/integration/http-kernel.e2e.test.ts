@@ -14,14 +14,14 @@ afterAll(async () => {
 const { call, post } = toyClient(() => toys);
 
 describe('answers', () => {
-  it('wrap data in the envelope, and ready-made JSON as it is', async () => {
+  it('wrap data and prepared JSON in the envelope', async () => {
     const created = await post('/toys', '{"name":"Ä\\ud83d\\ude00"}');
     expect(created.status).toBe(201);
     expect(await created.text()).toBe('{"data":{"id":1,"name":"Ä😀"},"error":null}');
     expect(await (await call('GET', '/toys/3')).text()).toBe('{"data":{"id":3,"name":"toy"},"error":null}');
   });
 
-  it('carry meta.pagination on offset-paged lists only', async () => {
+  it('contain meta.pagination for offset-paged lists only', async () => {
     expect(await (await call('GET', '/toys?take=2&skip=9007199254740991')).json()).toEqual({
       data: [{ id: 1, name: 'all' }],
       error: null,
@@ -29,7 +29,7 @@ describe('answers', () => {
     });
   });
 
-  it('say nothing of the software and are not tagged', async () => {
+  it('do not reveal the software and have no ETag', async () => {
     const { headers } = await call('GET', '/toys/3');
     expect(headers.get('x-powered-by')).toBeNull();
     expect(headers.get('etag')).toBeNull();
@@ -49,7 +49,7 @@ describe('answers', () => {
     expect([first.status, first.headers['content-length'], first.body]).toEqual([200, '43', '']);
   });
 
-  it('repeat a request id that is safe to repeat, and make one otherwise', async () => {
+  it('repeat a safe request id of the client, and create one otherwise', async () => {
     const idOf = async (inbound: string): Promise<string | null> =>
       (await call('GET', '/toys/3', { ...authorized, 'X-Request-Id': inbound })).headers.get('x-request-id');
     expect(await idOf('req_1.a-B')).toBe('req_1.a-B');
@@ -96,7 +96,7 @@ describe('paths and methods', () => {
     expect([first.status, first.headers['allow']]).toEqual([405, 'GET, POST, HEAD, OPTIONS']);
   });
 
-  it('a fixed path goes before a parameter in its place', async () => {
+  it('a fixed path takes precedence over a parameter', async () => {
     expect(await (await call('GET', '/toys/newest', {})).json()).toMatchObject({ data: { name: 'newest' } });
   });
 
@@ -107,7 +107,7 @@ describe('paths and methods', () => {
     },
   );
 
-  it('an integer id up to 2147483647 is taken', async () => {
+  it('an integer id up to 2147483647 is accepted', async () => {
     expect((await call('GET', '/toys/2147483647')).status).toBe(200);
   });
 
@@ -122,7 +122,7 @@ describe('paths and methods', () => {
     },
   );
 
-  it('U+0000 in a text id is an id that nothing has', async () => {
+  it('U+0000 in a text id is an unknown id', async () => {
     expect(await refusal(await call('GET', '/campaigns/a%00/slow'))).toEqual([404, 'NOT_FOUND', undefined]);
   });
 });
@@ -130,7 +130,7 @@ describe('paths and methods', () => {
 describe('failures', () => {
   const failing = (kind: string): Promise<Response> => post(`/failures/${kind}`, '');
 
-  it.each(['bug', 'text'])('a %s is 500, and its own message stays in the log', async (kind) => {
+  it.each(['bug', 'text'])('a %s is 500, and its message is only in the log', async (kind) => {
     const answer = await failing(kind);
     const requestId = answer.headers.get('x-request-id');
     const { error } = await envelopeOf(answer);
@@ -147,7 +147,7 @@ describe('failures', () => {
     expect(answer.headers.get('retry-after')).toBe('1');
   });
 
-  it('a refusal carries its details and headers', async () => {
+  it('a refusal contains its details and headers', async () => {
     const answer = await failing('refusal');
     expect([answer.status, answer.headers.get('x-toy')]).toEqual([409, '1']);
     expect(await answer.json()).toEqual({
@@ -158,11 +158,11 @@ describe('failures', () => {
 });
 
 describe('the checks of these tests', () => {
-  it('found everything sent so far as declared', () => {
+  it('find no deviation from the declared responses so far', () => {
     expect(toys.check.problems).toEqual([]);
   });
 
-  it('see a member that is not declared', async () => {
+  it('find an undeclared member', async () => {
     await post('/failures/two-faced', '');
     expect(toys.check.problems.splice(0)).toEqual([
       expect.stringContaining('fail 200: members that are not declared'),
@@ -171,7 +171,7 @@ describe('the checks of these tests', () => {
 });
 
 describe('the log', () => {
-  it('has one line a request, with nothing of the client in it', async () => {
+  it('has one line per request, without data of the client', async () => {
     const secret = 'canary-6f2d';
     await post(`/toys?token=${secret}`, `{"name":"${secret}"}`, { Cookie: secret, 'X-Request-Id': 'log-1' });
     await call('GET', `/unknown-${secret}%0a{}`, {

@@ -9,8 +9,6 @@ import {
   type ToyService,
 } from '../support/toy-service.ts';
 
-/** The specification's limits, at the kernel: which request is counted where, and what its answer says. */
-
 let toys: ToyService | undefined;
 let now = 0;
 const drained: Promise<void>[] = [];
@@ -31,7 +29,7 @@ const start = async (options: ToyOptions = {}): Promise<void> => {
 interface Call {
   readonly key?: string;
   readonly method?: string;
-  /** Believed where one hop is trusted. */
+  /** The client address, if one hop is trusted. */
   readonly from?: string;
 }
 
@@ -47,17 +45,17 @@ const call = async (path: string, { key, method = 'GET', from }: Call = {}): Pro
   return answer;
 };
 
-/** Limit, remaining, reset, retry after; null for those that are not there. */
-const standing = ({ headers }: Response) => [
+/** Limit, remaining, reset, Retry-After; null for missing headers. */
+const limitHeaders = ({ headers }: Response) => [
   headers.get('ratelimit-limit'),
   headers.get('ratelimit-remaining'),
   headers.get('ratelimit-reset'),
   headers.get('retry-after'),
 ];
 const uncounted = [null, null, null, null];
-const inTurn = async (times: number, of: () => Promise<Response>): Promise<readonly number[]> => {
+const statusesOf = async (times: number, send: () => Promise<Response>): Promise<readonly number[]> => {
   const statuses: number[] = [];
-  for (let n = 0; n < times; n++) statuses.push((await of()).status);
+  for (let n = 0; n < times; n++) statuses.push((await send()).status);
   return statuses;
 };
 const all = (times: number, status: number): readonly number[] => Array.from({ length: times }, () => status);
@@ -79,7 +77,7 @@ describe('the table of limits', () => {
     (name) => name !== 'unverified',
   ) as RequestLimit[];
 
-  it("is the specification's", () => {
+  it('equals the specification', () => {
     expect(specifiedLimits).toEqual({
       credential: { requests: 100, windowSeconds: 60 },
       address: { requests: 100, windowSeconds: 60 },
@@ -87,43 +85,40 @@ describe('the table of limits', () => {
     });
   });
 
-  it.each(requestLimits)(
-    '%s: every request up to its limit, none above, all again in the next window',
-    async (name) => {
-      await start({ routes: [countedIn(name)] });
-      const { requests, windowSeconds } = specifiedLimits[name];
-      const post = () => call(`/counted/${name}`, { method: 'POST', key: goodKey });
-      for (let n = 1; n <= requests; n++) {
-        const answer = await post();
-        expect([answer.status, standing(answer)]).toEqual([
-          204,
-          [String(requests), String(requests - n), String(windowSeconds), null],
-        ]);
-      }
-      now += 500;
-      const over = await post();
-      expect([over.status, standing(over)]).toEqual([
-        429,
-        [String(requests), '0', String(windowSeconds), String(windowSeconds)],
-      ]);
-      expect(await over.json()).toEqual({
-        data: null,
-        error: { code: 'RATE_LIMITED', message: expect.stringContaining(String(requests)) },
-      });
-      // The very end: what was refused did not move it.
-      now += windowSeconds * 1_000 - 501;
-      expect(standing(await post())).toEqual([String(requests), '0', '1', '1']);
-      now += 1;
-      expect([(await post()).status, standing(await post())]).toEqual([
+  it.each(requestLimits)('%s: accepts requests up to the limit in each window', async (name) => {
+    await start({ routes: [countedIn(name)] });
+    const { requests, windowSeconds } = specifiedLimits[name];
+    const post = () => call(`/counted/${name}`, { method: 'POST', key: goodKey });
+    for (let n = 1; n <= requests; n++) {
+      const answer = await post();
+      expect([answer.status, limitHeaders(answer)]).toEqual([
         204,
-        [String(requests), String(requests - 2), String(windowSeconds), null],
+        [String(requests), String(requests - n), String(windowSeconds), null],
       ]);
-      expect(toys?.check.problems).toEqual([]);
-      console.log(`${name}: ${requests} requests in ${windowSeconds} s passed, the next did not`);
-    },
-  );
+    }
+    now += 500;
+    const over = await post();
+    expect([over.status, limitHeaders(over)]).toEqual([
+      429,
+      [String(requests), '0', String(windowSeconds), String(windowSeconds)],
+    ]);
+    expect(await over.json()).toEqual({
+      data: null,
+      error: { code: 'RATE_LIMITED', message: expect.stringContaining(String(requests)) },
+    });
+    // The last ms of the window: refused requests have not extended it.
+    now += windowSeconds * 1_000 - 501;
+    expect(limitHeaders(await post())).toEqual([String(requests), '0', '1', '1']);
+    now += 1;
+    expect([(await post()).status, limitHeaders(await post())]).toEqual([
+      204,
+      [String(requests), String(requests - 2), String(windowSeconds), null],
+    ]);
+    expect(toys?.check.problems).toEqual([]);
+    console.log(`${name}: ${requests} requests in ${windowSeconds} s passed, the next did not`);
+  });
 
-  it('each row has a window of its own', async () => {
+  it('each limit has its own window', async () => {
     await start({ routes: requestLimits.map(countedIn) });
     for (const name of requestLimits) {
       const answer = await call(`/counted/${name}`, { method: 'POST', key: goodKey });
@@ -135,26 +130,26 @@ describe('the table of limits', () => {
   });
 });
 
-describe('who is counted', () => {
-  it('a key by itself, wherever it is used from; others and anonymous calls are not touched', async () => {
+describe('a request is counted', () => {
+  it('for its key, from any address, without an effect on other keys and anonymous calls', async () => {
     await start({ trustedProxies: { hops: 1 } });
     for (let n = 0; n < 100; n++) await call('/toys/3', { key: 'key-1', from: `10.0.0.${n}` });
     expect((await call('/toys/3', { key: 'key-1', from: '10.0.1.1' })).status).toBe(429);
-    expect(standing(await call('/toys/3', { key: 'key-2', from: '10.0.0.1' }))[1]).toBe('99');
-    expect(standing(await call('/toys/newest', { from: '10.0.0.1' }))[1]).toBe('99');
+    expect(limitHeaders(await call('/toys/3', { key: 'key-2', from: '10.0.0.1' }))[1]).toBe('99');
+    expect(limitHeaders(await call('/toys/newest', { from: '10.0.0.1' }))[1]).toBe('99');
   });
 
-  it('an address for all its anonymous calls; its keys are not touched', async () => {
+  it('for its address if it is anonymous, without an effect on keys', async () => {
     await start();
-    expect(await inTurn(101, () => call('/toys/newest'))).toEqual([...all(100, 200), 429]);
+    expect(await statusesOf(101, () => call('/toys/newest'))).toEqual([...all(100, 200), 429]);
     expect((await call('/toys/newest', { key: goodKey })).status).toBe(429);
     expect((await call('/toys/3')).status).toBe(429);
     expect((await call('/toys/3', { key: goodKey })).status).toBe(200);
   });
 
-  it('an IPv6 network of 64 bits as one, an IPv4 address in either form as one', async () => {
+  it('for its 64-bit network (IPv6), or for its IPv4 address in either form', async () => {
     await start({ trustedProxies: { hops: 1 } });
-    const remaining = async (from: string) => standing(await call('/toys/newest', { from }))[1];
+    const remaining = async (from: string) => limitHeaders(await call('/toys/newest', { from }))[1];
     expect(await remaining('2001:db8:1:2::1')).toBe('99');
     expect(await remaining('2001:db8:1:2:ffff::9')).toBe('98');
     expect(await remaining('2001:db8:1:3::1')).toBe('99');
@@ -162,25 +157,25 @@ describe('who is counted', () => {
     expect(await remaining('::ffff:102:304')).toBe('98');
   });
 
-  it('nobody by what X-Forwarded-For says, when no proxy is trusted', async () => {
+  it('without regard to X-Forwarded-For if no proxy is trusted', async () => {
     await start();
     await call('/toys/newest', { from: '1.2.3.4' });
-    expect(standing(await call('/toys/newest', { from: '5.6.7.8' }))[1]).toBe('98');
+    expect(limitHeaders(await call('/toys/newest', { from: '5.6.7.8' }))[1]).toBe('98');
   });
 
   it.each([
-    ['a request without a credential', '/toys/3', {}, 401],
-    ['an unknown path', '/nothing', { key: goodKey }, 404],
-    ['an unknown path below /assets, when it is no GET', '/assets/a.png', { method: 'POST' }, 404],
-    ['another method', '/toys/3', { method: 'PATCH' }, 405],
+    ['one without a credential', '/toys/3', {}, 401],
+    ['for an unknown path', '/nothing', { key: goodKey }, 404],
+    ['for an unknown path below /assets, unless GET', '/assets/a.png', { method: 'POST' }, 404],
+    ['for another method', '/toys/3', { method: 'PATCH' }, 405],
     ['a preflight', '/toys/3', { method: 'OPTIONS' }, 204],
-    ['a preflight to nowhere', '/nothing', { method: 'OPTIONS' }, 404],
-    ['a path that cannot be decoded', '/campaigns/%zz/slow', {}, 400],
-  ])('the address for %s', async (_what, path, options, status) => {
+    ['a preflight of an unknown path', '/nothing', { method: 'OPTIONS' }, 404],
+    ['for a path that cannot be decoded', '/campaigns/%zz/slow', {}, 400],
+  ])('for its address if it is %s', async (_what, path, options, status) => {
     await start();
     const answer = await call(path, options);
-    expect([answer.status, standing(answer)]).toEqual([status, ['100', '99', '60', null]]);
-    expect(await inTurn(100, () => call(path, options))).toEqual([...all(99, status), 429]);
+    expect([answer.status, limitHeaders(answer)]).toEqual([status, ['100', '99', '60', null]]);
+    expect(await statusesOf(100, () => call(path, options))).toEqual([...all(99, status), 429]);
   });
 
   it.each([
@@ -190,45 +185,45 @@ describe('who is counted', () => {
     '/openapi.json',
     '/.well-known/oauth-protected-resource',
     '/assets/a.png',
-  ])('nobody for %s', async (path) => {
+  ])('not at all for %s', async (path) => {
     await start();
-    await inTurn(101, () => call('/toys/newest'));
+    await statusesOf(101, () => call('/toys/newest'));
     const answer = await call(path);
-    expect([answer.status === 429, standing(answer)]).toEqual([false, uncounted]);
+    expect([answer.status === 429, limitHeaders(answer)]).toEqual([false, uncounted]);
   });
 
-  it('nobody for another method of what is not counted', async () => {
+  it('not at all for another method of an uncounted path', async () => {
     await start();
     const answer = await call('/health', { method: 'OPTIONS' });
-    expect([answer.status, standing(answer)]).toEqual([204, uncounted]);
+    expect([answer.status, limitHeaders(answer)]).toEqual([204, uncounted]);
   });
 
-  it('nobody when a credential cannot be looked up', async () => {
+  it('not at all if its credential cannot be looked up', async () => {
     await start();
     const answer = await call('/toys/3', { key: 'broken-store' });
-    expect([answer.status, standing(answer)]).toEqual([503, [null, null, null, '1']]);
+    expect([answer.status, limitHeaders(answer)]).toEqual([503, [null, null, null, '1']]);
   });
 });
 
 describe('the headers', () => {
   it.each([
     ['a refusal', '/toys/0', 'GET', 400],
-    ['a fault', '/failures/bug', 'POST', 500],
-    ['a store that is away', '/failures/store', 'POST', 503],
+    ['an internal error', '/failures/bug', 'POST', 500],
+    ['an unavailable store', '/failures/store', 'POST', 503],
     ['an answer to HEAD', '/toys/3', 'HEAD', 200],
     ['an answer without a body', '/toys/3', 'DELETE', 204],
   ])('are on %s', async (_what, path, method, status) => {
     await start();
     const answer = await call(path, { method, key: goodKey });
-    expect([answer.status, standing(answer).slice(0, 3)]).toEqual([status, ['100', '99', '60']]);
+    expect([answer.status, limitHeaders(answer).slice(0, 3)]).toEqual([status, ['100', '99', '60']]);
   });
 
-  it('round up the seconds that are left', async () => {
+  it('round up the remaining seconds', async () => {
     await start();
     await call('/toys/newest');
     const resetAfter = async (ms: number) => {
       now += ms;
-      return standing(await call('/toys/newest'))[2];
+      return limitHeaders(await call('/toys/newest'))[2];
     };
     expect([await resetAfter(1), await resetAfter(998), await resetAfter(1), await resetAfter(1)]).toEqual([
       '60',
@@ -244,7 +239,7 @@ describe('the headers', () => {
     const answers = await Promise.all(Array.from({ length: 120 }, () => call('/toys/3', { key: goodKey })));
     const remaining = answers
       .filter(({ status }) => status === 200)
-      .map((answer) => Number(standing(answer)[1]));
+      .map((answer) => Number(limitHeaders(answer)[1]));
     expect(remaining.sort((a, b) => b - a)).toEqual(Array.from({ length: 100 }, (_, n) => 99 - n));
   });
 });
@@ -256,23 +251,23 @@ describe('credentials that do not verify', () => {
   };
   const refused = ['30', '0', '60', '60'];
 
-  it('30 in a minute are answered 401, the 31st and all later ones 429 until the window ends', async () => {
+  it('given 30 in a minute, then they are 401 and later ones 429 until the window ends', async () => {
     await start();
     for (let n = 1; n <= 30; n++) {
       const answer = await bad(n);
-      // What is told is the window of the address.
-      expect([answer.status, standing(answer)]).toEqual([401, ['100', String(100 - n), '60', null]]);
+      // The headers show the window of the address.
+      expect([answer.status, limitHeaders(answer)]).toEqual([401, ['100', String(100 - n), '60', null]]);
     }
     for (let n = 31; n < 40; n++) {
       const answer = await bad(n);
-      expect([answer.status, standing(answer)]).toEqual([429, refused]);
+      expect([answer.status, limitHeaders(answer)]).toEqual([429, refused]);
       expect(await answer.json()).toMatchObject({
         data: null,
         error: { code: 'RATE_LIMITED', details: { reason: 'unverified_credentials' } },
       });
     }
     now += 59_999;
-    expect(standing(await bad(1))).toEqual(['30', '0', '1', '1']);
+    expect(limitHeaders(await bad(1))).toEqual(['30', '0', '1', '1']);
     now += 1;
     expect((await bad(1)).status).toBe(401);
     expect(toys?.check.problems).toEqual([]);
@@ -282,13 +277,13 @@ describe('credentials that do not verify', () => {
     [29, 200],
     [30, 429],
     [31, 429],
-  ])('after %i of them a key never seen from there is answered %i', async (failures, status) => {
+  ])('after %i of them a key that is new at the address is answered %i', async (failures, status) => {
     await start();
     await fail(Math.min(failures, 30));
     if (failures > 30) await bad(0);
     const answer = await call('/toys/3', { key: 'key-1' });
-    expect([answer.status, standing(answer)[0]]).toEqual([status, status === 200 ? '100' : '30']);
-    // What is refused did not verify there.
+    expect([answer.status, limitHeaders(answer)[0]]).toEqual([status, status === 200 ? '100' : '30']);
+    // A refused key does not count as verified there.
     expect((await call('/toys/3', { key: 'key-1' })).status).toBe(status);
     now += 60_000;
     expect((await call('/toys/3', { key: 'key-1' })).status).toBe(200);
@@ -297,7 +292,7 @@ describe('credentials that do not verify', () => {
   it.each([
     [59, 200],
     [61, 429],
-  ])('a key that verified from there %i s ago is answered %i', async (seconds, status) => {
+  ])('a key that was verified at the address %i s ago is answered %i', async (seconds, status) => {
     await start();
     await call('/toys/3', { key: 'key-1' });
     now += seconds * 1_000 - 30_000;
@@ -307,7 +302,7 @@ describe('credentials that do not verify', () => {
     expect((await call('/toys/3', { key: 'key-2' })).status).toBe(429);
   });
 
-  it('a key in use stays in use for as long as it is', async () => {
+  it('a key that is used regularly stays verified', async () => {
     await start();
     for (let n = 0; n < 10; n++) {
       expect((await call('/toys/3', { key: 'key-1' })).status).toBe(200);
@@ -316,33 +311,33 @@ describe('credentials that do not verify', () => {
     }
   });
 
-  it('a key that verified from another address is none of its keys', async () => {
+  it('a key that was verified at another address counts as new', async () => {
     await start({ trustedProxies: { hops: 1 } });
     await call('/toys/3', { key: 'key-1', from: '1.1.1.1' });
-    await inTurn(31, () => call('/toys/3', { key: 'bad-key', from: '2.2.2.2' }));
+    await statusesOf(31, () => call('/toys/3', { key: 'bad-key', from: '2.2.2.2' }));
     expect((await call('/toys/3', { key: 'key-1', from: '2.2.2.2' })).status).toBe(429);
     expect((await call('/toys/3', { key: 'key-1', from: '1.1.1.1' })).status).toBe(200);
   });
 
-  it('a revoked key never benefits, and counts itself', async () => {
+  it('a revoked key is never treated as verified, and is counted', async () => {
     await start();
     await call('/toys/3', { key: 'key-1' });
     revokedKeys.add('key-1');
     const revoked = () => call('/toys/3', { key: 'key-1' });
-    expect(await inTurn(31, revoked)).toEqual([...all(30, 401), 429]);
+    expect(await statusesOf(31, revoked)).toEqual([...all(30, 401), 429]);
     expect((await call('/toys/3', { key: goodKey })).status).toBe(429);
   });
 
-  it('access tokens are not refused: a valid one works, an invalid one keeps getting its challenge', async () => {
+  it('access tokens are not limited: a valid one works, an invalid one receives its challenge', async () => {
     await start();
     await fail(30);
     expect((await call('/toys/3', { key: 'at_key-1' })).status).toBe(200);
     const invalid = await call('/toys/3', { key: 'at_unknown' });
-    expect([invalid.status, standing(invalid)[0]]).toEqual([401, '100']);
+    expect([invalid.status, limitHeaders(invalid)[0]]).toEqual([401, '100']);
     expect(invalid.headers.get('www-authenticate')).toContain('error="invalid_token"');
   });
 
-  it('anonymous calls are not refused', async () => {
+  it('anonymous calls are not limited', async () => {
     await start();
     await fail(30);
     expect((await call('/toys/newest')).status).toBe(200);
@@ -359,23 +354,23 @@ describe('credentials that do not verify', () => {
   ])('after 30 %s a new key is answered %i', async (_what, status, key) => {
     await start();
     const given = key === undefined ? {} : { key };
-    expect(await inTurn(30, () => call('/toys/3', given))).toEqual(all(30, 401));
+    expect(await statusesOf(30, () => call('/toys/3', given))).toEqual(all(30, 401));
     expect((await call('/toys/3', { key: 'key-1' })).status).toBe(status);
   });
 
-  it('an expired access token says so, and is counted for the address', async () => {
+  it('an expired access token receives the reason, and is counted for the address', async () => {
     await start();
     const answer = await call('/toys/3', { key: 'at_expired' });
-    expect([answer.status, standing(answer)]).toEqual([401, ['100', '99', '60', null]]);
+    expect([answer.status, limitHeaders(answer)]).toEqual([401, ['100', '99', '60', null]]);
     expect(answer.headers.get('www-authenticate')).toContain(
       'error="invalid_token", error_description="The access token expired"',
     );
   });
 
-  it("make no window of their own: the memory that a spray takes is one address'", async () => {
+  it('share one window per address, also with many different keys', async () => {
     await start();
-    expect(await inTurn(200, () => bad(Math.trunc(now++)))).toEqual([...all(30, 401), ...all(170, 429)]);
-    expect(standing(await call('/toys/newest'))[1]).toBe('69');
+    expect(await statusesOf(200, () => bad(Math.trunc(now++)))).toEqual([...all(30, 401), ...all(170, 429)]);
+    expect(limitHeaders(await call('/toys/newest'))[1]).toBe('69');
   });
 });
 
@@ -396,7 +391,7 @@ describe('security headers', () => {
     ['GET', '/health'],
     ['GET', '/metrics'],
     ['GET', '/campaigns/%zz/slow'],
-  ])('are on the answer to %s %s, which says nothing of the software', async (method, path) => {
+  ])('are on the answer to %s %s, which does not reveal the software', async (method, path) => {
     await start();
     const { headers } = await call(path, { method });
     expect(Object.fromEntries(headers)).toMatchObject(expected);

@@ -20,7 +20,7 @@ const json = 'Content-Type: application/json';
 const value = '{"value":1}';
 const chunkedValue = 'b\r\n{"value":1}\r\n0\r\n\r\n';
 
-describe('requests that two readers could read differently', () => {
+describe('ambiguous requests', () => {
   it.each([
     ['two hosts', echo(`Host: a\r\nHost: b\r\n${json}\r\nContent-Length: 11`, value)],
     [
@@ -101,7 +101,7 @@ describe('requests that two readers could read differently', () => {
       'a bad chunk size',
       echo(`Host: a\r\n${json}\r\nTransfer-Encoding: chunked`, 'zz\r\n{"value":1}\r\n0\r\n\r\n'),
     ],
-  ])('%s: 400 in the envelope, nothing ran, the connection ends', async (_what, bytes) => {
+  ])('%s: 400 in the envelope, no handler runs, the connection is closed', async (_what, bytes) => {
     const { answers, first, closed, reset } = await rawExchange(toys.port, Buffer.from(bytes, 'latin1'), {
       silenceMs: 2_500,
     });
@@ -122,7 +122,7 @@ describe('requests that two readers could read differently', () => {
     expect(toys.logLines).toContainEqual(expect.objectContaining(logged));
   });
 
-  it('a second request behind such a one is not read', async () => {
+  it('a pipelined request after an ambiguous one is not read', async () => {
     const { answers } = await rawExchange(
       toys.port,
       echo(`Host: a\r\nHost: b\r\n${json}\r\nContent-Length: 11`, value) +
@@ -132,7 +132,7 @@ describe('requests that two readers could read differently', () => {
     expect([answers.length, toys.seen]).toEqual([1, []]);
   });
 
-  it('nor is one behind a body that was refused unread', async () => {
+  it('a pipelined request after a refused, unread body is not read', async () => {
     const refused = `POST /toys HTTP/1.1\r\nHost: a\r\n${json}\r\nTransfer-Encoding: chunked\r\n\r\n${chunkedValue}`;
     const { answers, first } = await rawExchange(
       toys.port,
@@ -143,14 +143,14 @@ describe('requests that two readers could read differently', () => {
   });
 
   it.each(['a', 'a.test:8080', 'A_b.test.', '127.0.0.1', '[::1]:3000', ''])(
-    'a host is fine: %j',
+    'a host is accepted: %j',
     async (host) => {
       const { first } = await rawExchange(toys.port, `GET /toys/newest HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
       expect(first.status).toBe(200);
     },
   );
 
-  it('the answers to all of them carry the security headers', async () => {
+  it('their answers contain the security headers', async () => {
     for (const bytes of ['hello\r\n\r\n', 'GET /toys/newest HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n']) {
       const { first } = await rawExchange(toys.port, bytes);
       expect(first.headers).toMatchObject({
@@ -166,7 +166,7 @@ describe('requests that two readers could read differently', () => {
     expect(first.status).toBe(200);
   });
 
-  it('an absolute form is the path in it', async () => {
+  it('an absolute target is accepted', async () => {
     const { first } = await rawExchange(
       toys.port,
       'GET http://A.test/toys/newest?a=1 HTTP/1.1\r\nHost: a.test\r\n\r\n',
@@ -175,7 +175,7 @@ describe('requests that two readers could read differently', () => {
   });
 
   it.each(['http://[::1/', 'HTTP://a:99999/toys', 'foo://xn--b.c/toys', '*'])(
-    'the target %s is no path: 404 in the envelope, with headers and a log line',
+    'the target %s is not a path: 404 in the envelope, with headers and a log line',
     async (target) => {
       const { first } = await rawExchange(toys.port, `GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`);
       expect([first.status, first.headers['x-content-type-options']]).toEqual([404, 'nosniff']);
@@ -199,7 +199,7 @@ describe('headers', () => {
     expect(JSON.parse(first.body)).toMatchObject({ data: null, error: { code: 'BAD_REQUEST' } });
   });
 
-  it('of 3,000 lines are read', async () => {
+  it('of 3,000 lines are accepted', async () => {
     const { first } = await rawExchange(
       toys.port,
       `GET /toys/newest HTTP/1.1\r\nHost: a\r\n${'a:\r\n'.repeat(3_000)}\r\n`,
@@ -212,7 +212,7 @@ describe('headers', () => {
     'Expect: 200-ok',
     'Range: bytes=0-1',
     'If-None-Match: *',
-  ])('that ask for what is not offered are ignored: %j', async (header) => {
+  ])('for unsupported features are ignored: %j', async (header) => {
     const { first } = await rawExchange(
       toys.port,
       `GET /toys/newest HTTP/1.1\r\nHost: a\r\n${header}\r\n\r\n`,

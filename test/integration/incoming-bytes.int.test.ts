@@ -7,11 +7,11 @@ import { ApiError } from '../../shared/http/errors.ts';
 import { incomingBytes } from '../../shared/http/incoming-bytes.ts';
 
 let server: Server;
-/** What is done with each chunk. */
-let take: () => Promise<void> | undefined;
-/** Before the body is read. */
+/** Processes each chunk. */
+let processChunk: () => Promise<void> | undefined;
+/** Runs before the body is read. */
 let before: () => Promise<unknown>;
-/** What became of each body. */
+/** The size or the error of each body. */
 let results: unknown[];
 beforeEach(async () => {
   results = [];
@@ -22,7 +22,7 @@ beforeEach(async () => {
       .then(async () => {
         for await (const chunk of incomingBytes(request, response).read(60_000)) {
           bytes += chunk.length;
-          await take();
+          await processChunk();
         }
       })
       .then(
@@ -42,7 +42,7 @@ afterEach(() => {
   server.close();
 });
 
-/** Sends text as it is. @returns the socket, and what comes back until it ends */
+/** Sends raw text. @returns the socket and its answers */
 const open = (text: string) => {
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
   let answers = '';
@@ -63,8 +63,8 @@ const until = async (isSo: () => boolean): Promise<void> => {
 
 const broken = expect.objectContaining({ body: expect.objectContaining({ code: 'BAD_REQUEST' }) });
 
-it('reads bodies of one connection one after the other: of a length, in chunks, empty ones', async () => {
-  take = () => undefined;
+it('reads the bodies of one connection in order: with a length, chunked and empty', async () => {
+  processChunk = () => undefined;
   const { ended } = open(
     ofLength(5) +
       'abcde' +
@@ -80,30 +80,30 @@ it('reads bodies of one connection one after the other: of a length, in chunks, 
   expect(results).toEqual([5, 0, 5, 0, 1]);
 });
 
-it('gives no chunk before the one before it is taken', async () => {
-  let taking = 0;
-  take = async () => {
-    expect(++taking).toBe(1);
+it('returns a chunk only when the previous one is processed', async () => {
+  let processing = 0;
+  processChunk = async () => {
+    expect(++processing).toBe(1);
     await sleep(3);
-    taking -= 1;
+    processing -= 1;
   };
   const body = Buffer.alloc(2_000_000, 'x').toString();
   await open(ofLength(body.length, 'Connection: close\r\n') + body).ended;
   expect(results).toEqual([2_000_000]);
 });
 
-it('a body that breaks off is told, also while a chunk is being taken, and before it is read', async () => {
-  let isTaken = (): void => undefined;
-  take = () => new Promise<void>((resolve) => (isTaken = resolve));
+it('an aborted body is reported, also while a chunk is processed and before the body is read', async () => {
+  let isProcessed = (): void => undefined;
+  processChunk = () => new Promise<void>((resolve) => (isProcessed = resolve));
   const first = open(`${ofLength(10)}abc`);
   await until(() => first.socket.bytesWritten > 0);
   await sleep(50);
   first.socket.destroy();
   await sleep(50);
-  isTaken();
+  isProcessed();
   await until(() => results.length === 1);
 
-  take = () => undefined;
+  processChunk = () => undefined;
   const second = open(`${ofLength(10)}abc`);
   await sleep(50);
   second.socket.destroy();
@@ -118,14 +118,14 @@ it('a body that breaks off is told, also while a chunk is being taken, and befor
   expect(results).toEqual([broken, broken, broken]);
 });
 
-it('who takes no more ends it: the rest is not read, and the answer still comes', async () => {
+it('given an error in the processing, then the rest is not read and the client receives the answer', async () => {
   for (const refuse of [
     () => {
       throw new Error('enough');
     },
     () => Promise.reject(new Error('enough')),
   ]) {
-    take = refuse;
+    processChunk = refuse;
     const { ended } = open(ofLength(50_000_000) + 'x'.repeat(200_000));
     expect(await ended).toContain('200 OK');
   }

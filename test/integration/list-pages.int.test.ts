@@ -3,13 +3,11 @@ import { listAdvertisers, type AdvertiserFilters } from '../../query/advertisers
 import { createProjectionProgress } from '../../shared/follow-log/projection-progress.ts';
 import { useReadModelDatabase } from '../support/read-model-database.ts';
 
-/** Every page of a list, from both of its ends, against the same list cut into pieces here. */
-
 const COUNT = 23;
 const readModels = useReadModelDatabase();
 beforeAll(async () => {
   const { pool } = readModels;
-  // Four of each time, so that the id has to decide; another account's rows in between.
+  // Four rows per time, so that the id decides; rows of another account in between.
   await pool.query(
     `insert into advertisers (customer_id, id, revision, status, sandbox, name, created_at, body)
      select 1 + n % 2, n, 0, case when n % 6 < 4 then 'ACTIVE' else 'ARCHIVED' end, n % 10 < 2, 'Name ' || n,
@@ -46,7 +44,7 @@ it.each<AdvertiserFilters>([
   { status: 'ALL', name: 'nAME 1' },
   { status: 'ACTIVE', sandbox: false, name: '2' },
   { status: 'ALL', name: 'nothing like it' },
-])('pages of %j', async (filters) => {
+])('every page, from either end of the list, is correct: %j', async (filters) => {
   const all = await expected(filters);
   for (let skip = 0; skip <= all.length + 2; skip += 1) {
     for (const take of [1, 2, 5, 50]) {

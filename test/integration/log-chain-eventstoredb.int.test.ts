@@ -14,7 +14,7 @@ import { exchange } from '../support/program.ts';
 import { fillWithHistory } from '../support/sample-history.ts';
 import { createTestStores, type TestStores } from '../support/test-stores.ts';
 
-/** The chain over a log in EventStoreDB (in memory, over gRPC); its checkpoints are in Postgres. */
+/** EventStoreDB in memory, over gRPC; the checkpoints of the chain are in Postgres. */
 let stores: TestStores;
 let installation: Installation;
 beforeAll(async () => {
@@ -31,7 +31,7 @@ afterAll(async () => {
 
 const settings = () => ({ ...stores.settings, LOG_SIGNING_KEYS: `2026:${'A'.repeat(43)}` });
 
-it('sealed by the command, verified by it whole and from a position on', async () => {
+it('signed and verified by the command, as a whole and from a position', async () => {
   const sealed = await exchange(['log', 'seal', '--json'], settings());
   expect([sealed.status, sealed.stderr]).toEqual([0, expect.anything()]);
   const verified = await exchange(['log', 'verify', '--json'], settings());
@@ -43,7 +43,7 @@ it('sealed by the command, verified by it whole and from a position on', async (
   expect([other.status, other.stderr]).toEqual([2, expect.anything()]);
 }, 120_000);
 
-it('an event that is another one, or is missing, is named by its position', async () => {
+it('a changed or missing event is reported with its position', async () => {
   const { store, pool } = installation;
   const page = await store.readAll({ after: START, limit: 700 });
   const changed = page[650];

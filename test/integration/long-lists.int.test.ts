@@ -23,22 +23,17 @@ import { createRandom } from '../faults/kit/random.ts';
 import { useReadModelDatabase } from '../support/read-model-database.ts';
 import { nodesOf, type PlanNode } from '../support/plan-nodes.ts';
 
-/**
- * Long lists of campaigns, creatives, assets and syndication records: as their projections make them of events, and as requests
- * read them, page by page from both ends.
- */
-
 const readModels = useReadModelDatabase();
 const random = createRandom(11);
 const START_MS = Date.parse('2026-01-01T00:00:00Z');
-/** One with hardly any archived campaigns, and one that has no others. */
+/** One has few archived campaigns, the other has only archived ones. */
 const [CUSTOMER, OLD_CUSTOMER] = [7, 8];
 const [ADVERTISER, OTHER_ADVERTISER] = [5, 6];
 /** Rows read for a page of 50 at either end of a list. */
 const TAKE_READ_MAX = 1_100;
 const pick = (part: number): boolean => random.next() < part;
 
-/** Events in the order of the log; the clocks of the nodes that they come from differ by some seconds. */
+/** Events in the order of the log. The clocks of the nodes differ by some seconds. */
 const createHistory = () => {
   const events: RecordedEvent[] = [];
   const revisions = new Map<string, number>();
@@ -131,7 +126,7 @@ const assetHistory = (): readonly RecordedEvent[] => {
     });
   }
   const uploaded = all.filter(() => pick(0.97)).toSorted();
-  // In another order than they were reserved in: an asset's place in the list is that of its upload.
+  // Uploads in another order than the reservations: the list is sorted by upload.
   for (const id of uploaded) {
     add(ASSET, CUSTOMER, id, 'AssetUploaded', { storageKey: `k-${id}`, bytes: 1, sha256: 'ab' });
   }
@@ -144,7 +139,7 @@ const assetHistory = (): readonly RecordedEvent[] => {
 
 const AGENTS = [1, 2, 3].map((n) => `00000000-0000-4000-8000-00000000000${n}`);
 
-/** All are switched on, most are started, many are completed, some are switched off again: in any order. */
+/** All are enabled, most are started, many are completed, some are disabled again, in random order. */
 const syndicationHistory = (): readonly RecordedEvent[] => {
   const { events, add } = createHistory();
   const all = ids(3_000).map((recordId, n) => ({
@@ -179,7 +174,7 @@ interface LongList {
   readonly table: string;
   readonly at: 'created_at' | 'updated_at';
   readonly history: () => readonly RecordedEvent[];
-  /** What a list shows, as SQL, and the question for a page of it. */
+  /** The SQL of a whole list, and the query for a page. */
   readonly lists: readonly (readonly [where: string, ask: Ask])[];
 }
 
@@ -298,7 +293,7 @@ describe.each(listed)('$table', ({ projection, table, at, history, lists }) => {
     events = history();
   });
 
-  /** Every batch begins before the last one ended, and some come twice. */
+  /** Batches overlap, and some are delivered twice. */
   const apply = async (batchSize: number, midway?: () => Promise<void>): Promise<void> => {
     const { pool } = readModels;
     await pool.query(`truncate ${projection.tables.join(', ')}`);
@@ -327,7 +322,7 @@ describe.each(listed)('$table', ({ projection, table, at, history, lists }) => {
     }
   };
 
-  /** Rows of the table that the statement of a page has read. */
+  /** Rows of the table that the query of a page read. */
   const readBy = async (ask: Ask, skip: number): Promise<number> => {
     let read = 0;
     const explained: TenantDatabase = {
@@ -349,7 +344,7 @@ describe.each(listed)('$table', ({ projection, table, at, history, lists }) => {
     return read;
   };
 
-  it('shows every page, while rows come and change, of events in batches of any size, some of them twice', async () => {
+  it('shows correct pages while rows change, for batches of any size, some delivered twice', async () => {
     await apply(700, () => checkPages(307));
     await checkPages(211);
     await apply(1_900);
@@ -361,7 +356,7 @@ describe.each(listed)('$table', ({ projection, table, at, history, lists }) => {
     async ({ ask }) => {
       const { total } = await ask(readModels.tenant, { skip: 0, take: 1 });
       expect(total).toBeGreaterThan(0);
-      // The page's keys, with what no index has sorted out, and its rows.
+      // The keys of the page, rows that no index excludes, and the rows of the page.
       expect(await readBy(ask, 0)).toBeLessThan(TAKE_READ_MAX);
       expect(await readBy(ask, total - 50)).toBeLessThan(TAKE_READ_MAX);
       expect(await readBy(ask, Math.floor(total / 2))).toBeLessThan(total / 2 + TAKE_READ_MAX);

@@ -85,7 +85,7 @@ it('every tenant table shows requests only the rows of their account', async () 
      order by 1`,
     [requestRights.readable],
   );
-  // The positions contain no resource (`migrations/request-rights.ts`). Requests have no right to read the secrets.
+  // Positions are not tenant data (`migrations/request-rights.ts`). Requests cannot read the secrets.
   expect(rows.map(({ table }) => table)).toEqual([
     'account_positions',
     'conversion_positions',

@@ -15,8 +15,8 @@ import { startRunningService, type RunningService, type TestAccount } from '../s
 import { rebuildOptions } from '../support/rebuild-options.ts';
 
 /**
- * Read models made anew beside the live ones with the events in EventStoreDB (in memory, over gRPC), whose positions are
- * not dense. The whole suite of it is `test/faults/online-rebuild.fault.test.ts`, with `TEST_EVENTSTORE=in-memory`.
+ * Online rebuilds from EventStoreDB (in memory, over gRPC), whose positions are not dense. The complete suite is
+ * `test/faults/online-rebuild.fault.test.ts` with `TEST_EVENTSTORE=in-memory`.
  */
 
 const ADVERTISERS = 60;
@@ -50,7 +50,7 @@ const healthOf = async (readModel: string): Promise<ReadModelHealth> => {
 };
 
 it.each([advertisersProjection, auditProjection])(
-  '$name: built beside, caught up with what was written meanwhile, equal row by row, and switched',
+  '$name: the copy is built while the service runs, includes concurrent writes, equals the live rows, and replaces them',
   async (projection) => {
     const before = await healthOf(projection.name);
     let writing: Promise<unknown> | undefined;
@@ -78,7 +78,7 @@ it.each([advertisersProjection, auditProjection])(
   120_000,
 );
 
-it('killed before the switch, the next run goes on; what was planted is found, and mended', async () => {
+it('killed before the switch, the next run resumes, finds a planted difference, and repairs it', async () => {
   const rebuild = (more: Readonly<Record<string, string>> = {}) =>
     exchange(['read-models', 'rebuild', 'advertisers', '--json'], { ...service.stores, ...more });
   expect((await rebuild({ EXCHANGE_FAILPOINTS: 'copy-before-switch:1' })).status).toBe(null);
@@ -92,7 +92,9 @@ it('killed before the switch, the next run goes on; what was planted is found, a
   expect([found.status, JSON.parse(found.stdout)]).toMatchObject([0, { differences: 0 }]);
 }, 120_000);
 
-it('is never built from another log', async () => {
-  const others = optionsOf({ store: createMemoryEventStore() });
-  await expect(verifyOnline(others, advertisersProjection)).rejects.toThrow('made from another event store');
+it('a read model is never rebuilt from another log', async () => {
+  const ofOtherLog = optionsOf({ store: createMemoryEventStore() });
+  await expect(verifyOnline(ofOtherLog, advertisersProjection)).rejects.toThrow(
+    'made from another event store',
+  );
 });

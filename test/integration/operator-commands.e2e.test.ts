@@ -12,7 +12,7 @@ import { createTestDatabase, type TestDatabase } from '../support/test-database.
 import { until } from '../support/toy-projection.ts';
 import { rebuildOptions } from '../support/rebuild-options.ts';
 
-/** Every command of the operator, on real stores: what it prints for programs, and how it ends. */
+/** Every command on real stores: its JSON output and exit status. */
 
 const TOKEN = 'token-of-an-agent';
 const SEED = 'S'.repeat(43);
@@ -80,7 +80,6 @@ const settings = (): Readonly<Record<string, string>> => ({
 const run = (words: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<ProcessResult> =>
   exchange(words, { ...settings(), ...more });
 
-/** The help of every command, as programs read it. */
 const allCommands = async () =>
   (await run(['help', '--json'])).stdout
     .trimEnd()
@@ -95,15 +94,15 @@ interface CommandHelp {
 }
 
 interface Example {
-  /** What follows the command's own words. */
+  /** The arguments after the name of the command. */
   readonly words?: () => readonly string[];
   readonly more?: Readonly<Record<string, string>>;
   readonly before?: () => Promise<unknown>;
   /** Default 0. */
   readonly status?: 0 | 1 | 2;
-  /** What each line is at least. */
+  /** Members that each line must contain. */
   readonly lines: readonly object[];
-  /** More lines than those may follow. */
+  /** Whether more lines may follow. */
   readonly isLonger?: boolean;
   readonly after?: (lines: readonly Readonly<Record<string, unknown>>[]) => unknown;
 }
@@ -130,7 +129,7 @@ const historyOf = (what: string): readonly string[] => [
 const copied = () => ['--from', service.databaseUrl, '--to', elsewhere.url];
 const isPostgres = process.env['TEST_EVENTSTORE'] === undefined;
 
-/** In this order while the service runs; those with `stopped` run after its end. */
+/** Run in this order while the service runs. The examples in `stopped` run after its end. */
 const served: Readonly<Record<string, readonly Example[]>> = {
   'accounts create': [
     {
@@ -160,10 +159,10 @@ const served: Readonly<Record<string, readonly Example[]>> = {
       before: () =>
         service.pool.query(
           `insert into work_list (kind, customer_id, key, revision, due_at, attempts, last_error)
-           values ('test', 1, gen_random_uuid(), '1', 'infinity', 2, 'It is away.')`,
+           values ('test', 1, gen_random_uuid(), '1', 'infinity', 2, 'It is unavailable.')`,
         ),
       words: () => ['test'],
-      lines: [{ kind: 'test', customerId: 1, dueAt: null, attempts: 2, lastError: 'It is away.' }],
+      lines: [{ kind: 'test', customerId: 1, dueAt: null, attempts: 2, lastError: 'It is unavailable.' }],
     },
     { words: () => ['another'], lines: [] },
   ],
@@ -216,7 +215,7 @@ const served: Readonly<Record<string, readonly Example[]>> = {
       words: () => [String(account.customerId), '/advertisers?asOf=2020-01-01T00:00:00.000Z'],
       lines: [{ items: [], pagination: { total: 0 } }],
     },
-    // Its history is there, and nothing else over the API: what it is, is its detail.
+    // The API has its history, and its detail as the current state.
     {
       words: () => [String(account.customerId), `/creatives/${word('creative')}`],
       lines: [{ creativeId: text }],
@@ -227,7 +226,7 @@ const served: Readonly<Record<string, readonly Example[]>> = {
     { words: () => ['987654321', '/audit-logs'], status: 1, lines: [] },
     { words: () => historyOf('/history?asOf=1'), status: 2, lines: [] },
     { words: () => historyOf('%zz/history'), status: 2, lines: [] },
-    // Another account's request, and an unknown one: as over the API.
+    // A request of another account, and an unknown one, as over the API.
     { words: () => [word('customer'), `${advertiserPath()}/history`], status: 1, lines: [] },
     { words: () => historyOf('/histories'), status: 2, lines: [] },
     { words: () => historyOf('/diff?from=yesterday'), status: 2, lines: [] },
@@ -381,7 +380,7 @@ const served: Readonly<Record<string, readonly Example[]>> = {
         { check: 'processes', state: 'ok' },
         { check: 'read models', state: 'ok' },
         { check: 'parked streams', state: 'ok' },
-        // The chain was signed by a key that these settings lack.
+        // The chain was signed with a key that these settings do not contain.
         { check: 'seals', state: 'problem', advice: text },
         { check: 'work list', state: 'ok' },
       ],
@@ -452,7 +451,7 @@ const examplesOf = (table: typeof served) =>
     examples.map((example, n) => [command, n + 1, example] as const),
   );
 
-const shown = async (command: string, example: Example): Promise<void> => {
+const runExample = async (command: string, example: Example): Promise<void> => {
   await example.before?.();
   const words = [...command.split(' '), ...(example.words?.() ?? []), '--json'];
   const { status, stdout, stderr } = await run(words, example.more);
@@ -460,10 +459,10 @@ const shown = async (command: string, example: Example): Promise<void> => {
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
-  const told = example.isLonger === true ? lines.slice(0, example.lines.length) : lines;
-  expect({ status: status === (example.status ?? 0) ? status : stderr, told }).toMatchObject({
+  const printed = example.isLonger === true ? lines.slice(0, example.lines.length) : lines;
+  expect({ status: status === (example.status ?? 0) ? status : stderr, printed }).toMatchObject({
     status: example.status ?? 0,
-    told: example.lines,
+    printed: example.lines,
   });
   if (status === 2) expect(stderr).not.toBe('');
   for (const secret of [TOKEN, SEED, OLD_KEY, NEW_KEY]) expect(stdout + stderr).not.toContain(secret);
@@ -471,9 +470,13 @@ const shown = async (command: string, example: Example): Promise<void> => {
 };
 
 describe('while the service runs', () => {
-  it.each(examplesOf(served))('%s --json (%i)', (command, _, example) => shown(command, example), 60_000);
+  it.each(examplesOf(served))(
+    '%s --json (%i)',
+    (command, _, example) => runExample(command, example),
+    60_000,
+  );
 
-  it('history knows every read of the API that can answer how it was', async () => {
+  it('history supports every API path with a parameter asOf', async () => {
     const document = (await (await fetch(`${service.baseUrl}/openapi.json`)).json()) as {
       readonly paths: Readonly<
         Record<string, { readonly get?: { readonly parameters?: { name: string }[] } }>
@@ -491,20 +494,22 @@ describe('while the service runs', () => {
     expect(unknown).toEqual([]);
   });
 
-  it('status tells of a copy that is made, and by whom; of one that was left; and a table of all', async () => {
+  it('status shows a running copy with its process, an abandoned copy, and a table of all read models', async () => {
     const ending = new AbortController();
     const options = rebuildOptions(service, { signal: ending.signal });
-    // The log is put back behind the copy that was made: it stays.
-    const putBack = { ...service.store, head: () => Promise.reject(new Error('away')) };
+    // The rebuild fails after its copy is complete, so the copy stays.
     let asked = 0;
-    const head = () => ((asked += 1) > 1 ? putBack.head() : service.store.head());
-    const left = rebuildOnline({ ...options, store: { ...service.store, head } }, advertisersProjection);
-    await expect(left).rejects.toThrow('away');
+    const head = () => ((asked += 1) > 1 ? Promise.reject(new Error('unavailable')) : service.store.head());
+    const rebuilding = rebuildOnline(
+      { ...options, store: { ...service.store, head } },
+      advertisersProjection,
+    );
+    await expect(rebuilding).rejects.toThrow('unavailable');
     const status = async () =>
       JSON.parse((await run(['read-models', 'status', 'advertisers', '--json'])).stdout);
-    const ofLeft = (await status()) as object;
-    expect(ofLeft).toMatchObject({ copy: { fraction: 1, begunAt: text } });
-    expect(ofLeft).not.toMatchObject({ copy: { heldBy: expect.anything() } });
+    const abandoned = (await status()) as object;
+    expect(abandoned).toMatchObject({ copy: { fraction: 1, begunAt: text } });
+    expect(abandoned).not.toMatchObject({ copy: { heldBy: expect.anything() } });
     const guard = await connectCopy(service.databaseUrl);
     try {
       await holdCopy(guard, 'advertisers');
@@ -525,10 +530,14 @@ describe('while the service runs', () => {
 });
 
 describe('with the service stopped', () => {
-  it.each(examplesOf(stopped))('%s --json (%i)', (command, _, example) => shown(command, example), 60_000);
+  it.each(examplesOf(stopped))(
+    '%s --json (%i)',
+    (command, _, example) => runExample(command, example),
+    60_000,
+  );
 });
 
-it('has an example of every command, and no command takes what is not its own', async () => {
+it('every command has an example, and refuses unknown options and arguments', async () => {
   const examples = new Set([
     ...Object.keys(served),
     ...Object.keys(stopped),
@@ -561,7 +570,7 @@ it('has an example of every command, and no command takes what is not its own', 
   expect(all).not.toMatch(/^.{121}/m);
 });
 
-it('a misspelt command is answered with a similar one', async () => {
+it('a misspelt command is refused with a suggestion', async () => {
   for (const [words, meant] of [
     [['acounts', 'create'], 'accounts'],
     [['accounts', 'creat'], 'create'],

@@ -14,8 +14,6 @@ import {
 import { urlProblem } from '../../shared/outbound/outbound-url.ts';
 import { hostileUrls } from '../support/hostile-urls.ts';
 
-/** Addresses that users give us: whatever their form, none leads to a server on loopback that counts who comes. */
-
 let canary: Server;
 let port = 0;
 let connections = 0;
@@ -32,7 +30,7 @@ afterAll(() => {
 
 const limits = { timeoutMs: 3_000, bytesMax: 10_000 };
 
-/** Names that lead where they should not; the last ones change their mind between two look-ups. */
+/** Names with forbidden addresses. The rebinding ones change their address between two look-ups. */
 const asked = new Map<string, number>();
 const addressesOf: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'loopback.example.com': [['127.0.0.1']],
@@ -46,26 +44,26 @@ const addressesOf: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'nowhere.example.com': [[]],
 };
 const resolve: ResolveName = (name, onAnswer) => {
-  const turns = addressesOf[name] ?? [];
-  const turn = asked.get(name) ?? 0;
-  asked.set(name, turn + 1);
-  const found = turns[Math.min(turn, turns.length - 1)] ?? [];
+  const lookUps = addressesOf[name] ?? [];
+  const count = asked.get(name) ?? 0;
+  asked.set(name, count + 1);
+  const found = lookUps[Math.min(count, lookUps.length - 1)] ?? [];
   const addresses: LookupAddress[] = found.map((address) => ({
     address,
     family: address.includes(':') ? 6 : 4,
   }));
-  // As Node's: without addresses when there is an error.
+  // Like Node: no addresses if there is an error.
   if (addresses.length === 0) onAnswer(new Error('ENOTFOUND'));
   else onAnswer(null, addresses);
 };
 
 const fetches: readonly [string, (options: OutboundFetchOptions) => OutboundFetch][] = [
   ['a request', createOutboundFetch],
-  ['a request of a line', (options) => createOutboundLines(options)().fetch],
+  ['a request of an outbound line', (options) => createOutboundLines(options)().fetch],
 ];
 
-describe.each(fetches)('an address that is not on the public internet, by %s', (_what, fetchOf) => {
-  it(`is refused in each of its ${hostileUrls(0).length} forms, and nobody is connected to`, async () => {
+describe.each(fetches)('an address that is not on the public internet, for %s', (_what, fetchOf) => {
+  it(`is refused in each of ${hostileUrls(0).length} forms, without a connection`, async () => {
     const fetch = fetchOf({ allowLoopback: false, ...limits, resolve });
     let refused = 0;
     for (const form of hostileUrls(port)) {
@@ -81,7 +79,7 @@ describe.each(fetches)('an address that is not on the public internet, by %s', (
   });
 
   it.each(Object.keys(addressesOf))(
-    'is not reached under the name %s, however often it is asked for',
+    'is not reached under the name %s, also with repeated look-ups',
     async (name) => {
       const fetch = fetchOf({ allowLoopback: false, timeoutMs: 500, bytesMax: 1_000, resolve });
       for (let n = 0; n < 3; n++) {
@@ -102,11 +100,11 @@ describe('a public address', () => {
     'https://a.example.co.uk/x?y',
     'https://93.184.215.14/',
     'https://[2606:2800::1]/',
-  ])('%s is one', (url) => expect(urlProblem(url, { allowLoopback: false })).toBeUndefined());
+  ])('%s is accepted', (url) => expect(urlProblem(url, { allowLoopback: false })).toBeUndefined());
 });
 
 describe('the development setting', () => {
-  it('opens loopback over http and https at any port, and nothing else', () => {
+  it('allows loopback over http and https at any port, and nothing else', () => {
     const policy = { allowLoopback: true };
     for (const url of ['http://127.0.0.1:3000/', 'http://localhost:1/', 'https://[::1]:8443/x']) {
       expect([url, urlProblem(url, policy)]).toEqual([url, undefined]);
@@ -121,14 +119,14 @@ describe('the development setting', () => {
     }
   });
 
-  it('fetches from there', async () => {
+  it('fetches from loopback', async () => {
     const fetch = createOutboundFetch({ allowLoopback: true, ...limits });
     const before = connections;
     expect(await (await fetch(`http://localhost:${port}/`)).text()).toBe('secret');
     expect(connections).toBe(before + 1);
   });
 
-  it('takes a status that is none, and a change of protocol, for a bad answer', async () => {
+  it('treats an invalid status and a protocol switch as a bad answer', async () => {
     const odd = createTcpServer((socket) => {
       socket.on('error', () => undefined);
       socket.once('data', (sent) => {
@@ -148,7 +146,7 @@ describe('the development setting', () => {
     odd.close();
   });
 
-  it('does not open loopback to other names', async () => {
+  it('does not allow loopback for other names', async () => {
     const fetch = createOutboundFetch({ allowLoopback: true, ...limits, resolve });
     const before = connections;
     await expect(fetch('https://loopback.example.com/')).rejects.toThrow(OutboundError);
@@ -156,12 +154,12 @@ describe('the development setting', () => {
   });
 });
 
-describe('a line', () => {
+describe('an outbound line', () => {
   const openLine = createOutboundLines({ allowLoopback: true, ...limits });
   const secret = async (fetch: OutboundFetch): Promise<string> =>
     (await fetch(`http://localhost:${port}/`)).text();
 
-  it('has its requests share a connection, which no other line has', async () => {
+  it('shares one connection between its requests, and none with other lines', async () => {
     const [line, other] = [openLine(), openLine()];
     const before = connections;
     for (let n = 0; n < 5; n++) expect(await secret(line.fetch)).toBe('secret');
@@ -172,10 +170,10 @@ describe('a line', () => {
     other.close();
   });
 
-  it('judges each connection by where it goes, whatever an earlier one of that name was', async () => {
-    const turns = ['127.0.0.1', '10.0.0.5'];
+  it('checks the address of each connection, also if an earlier one of the same name was allowed', async () => {
+    const addresses = ['127.0.0.1', '10.0.0.5'];
     const rebinding: ResolveName = (_name, onAnswer) =>
-      onAnswer(null, [{ address: turns.shift() ?? '10.0.0.5', family: 4 }]);
+      onAnswer(null, [{ address: addresses.shift() ?? '10.0.0.5', family: 4 }]);
     const line = createOutboundLines({ allowLoopback: true, ...limits, resolve: rebinding })();
     const before = connections;
     const alone = { headers: { connection: 'close' } };
@@ -185,19 +183,19 @@ describe('a line', () => {
     line.close();
   });
 
-  it('ends with what is under way on it', async () => {
+  it('aborts its running requests when it is closed', async () => {
     const mute = createServer(() => undefined);
     await new Promise<void>((done) => mute.listen(0, '127.0.0.1', done));
     const line = openLine();
-    const mutely = line.fetch(`http://127.0.0.1:${(mute.address() as AddressInfo).port}/`);
+    const answer = line.fetch(`http://127.0.0.1:${(mute.address() as AddressInfo).port}/`);
     const closed = new Promise((done) => mute.once('connection', (socket) => socket.once('close', done)));
     mute.once('request', () => line.close());
-    await expect(mutely).rejects.toMatchObject({ failure: 'unreachable' });
+    await expect(answer).rejects.toMatchObject({ failure: 'unreachable' });
     await closed;
     mute.close();
   });
 
-  it('opens no connection after its end, for what was under way on a used one or comes later', async () => {
+  it('opens no connection after it was closed, neither for a running nor for a later request', async () => {
     let [requests, opened] = [0, 0];
     const mute = createServer((_request, response) => {
       requests += 1;
@@ -216,11 +214,11 @@ describe('a line', () => {
     mute.close();
   });
 
-  it('sends a request again on a new connection when its server has closed the old one, and no other request', async () => {
+  it('repeats a request once on a new connection if its server closed the old one, and otherwise never', async () => {
     let requests = 0;
     const rude = createServer((_request, response) => {
       requests += 1;
-      // The third and fourth are seen and not answered: one on a connection that was used before, one on its own.
+      // The third request, on a used connection, and its repeat on a new one receive no answer.
       if (requests >= 3) response.socket?.destroy();
       else response.end('done');
     });

@@ -58,7 +58,7 @@ it('keeps a failing stream parked, and applies it in order once it succeeds', as
   expect(await retry()).toEqual({ outcome: 'not-parked' });
   expect(await fixture.totals()).toMatchObject({ sum: 111, events: 3, effects: 3, parked: 0 });
   expect(await epoch()).toBe(2);
-  // The live runner takes the stream up where the retry left it.
+  // The live runner continues the stream after the retry.
   await fixture.store.append(toyStream(1, 1), [toyEvent(1, { n: 1_000 })], 'any');
   await fixture.caughtUp();
   expect(await fixture.totals()).toMatchObject({ sum: 1_111, effects: 4, parked: 0 });

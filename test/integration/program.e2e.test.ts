@@ -22,7 +22,7 @@ describe('the program on an existing Postgres', () => {
       headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
     });
 
-  it('shows a first key once; a second start finds everything as it was left', async () => {
+  it('shows the first key once; a second start finds all data', async () => {
     const first = startProgram(environment);
     const [, baseUrl = ''] = await first.until(SERVING);
     const [key] = await first.until(KEY);
@@ -39,7 +39,7 @@ describe('the program on an existing Postgres', () => {
     expect(second.output()).not.toContain(key);
   });
 
-  it('names the port that is taken, and ends', async () => {
+  it('exits if its port is in use, and names the port', async () => {
     const first = startProgram(environment);
     const [, baseUrl = ''] = await first.until(SERVING);
     const { port } = new URL(baseUrl);
@@ -52,7 +52,7 @@ describe('the program on an existing Postgres', () => {
     await first.end('SIGTERM');
   });
 
-  it('loses nothing that was acknowledged when it is killed', async () => {
+  it('loses no acknowledged write when it is killed', async () => {
     const { stdout } = await exchange(['accounts', 'create', '--name', 'Killed', '--json'], environment);
     const { apiKey } = JSON.parse(stdout) as { apiKey: string };
     const program = startProgram(environment);
@@ -85,13 +85,13 @@ describe('the program on an existing Postgres', () => {
     await next.end('SIGTERM');
   });
 
-  it('refuses a wrong setting by name', async () => {
+  it('refuses an invalid setting and names it', async () => {
     const program = startProgram({ ...environment, ROLES: 'cook' });
     expect(await program.ended).toBe(2);
     expect(program.output()).toContain('ROLES: ');
   });
 
-  it('refuses a superuser in production, and prints no key there', async () => {
+  it('in production refuses a superuser and prints no key', async () => {
     const client = new Client({ connectionString: database.url });
     await client.connect();
     const { rows } = await client.query<{ superuser: boolean }>(
@@ -113,7 +113,7 @@ describe('the program on an existing Postgres', () => {
     }
   });
 
-  it('waits for an unavailable database, alive and not ready', async () => {
+  it('waits for an unavailable database; it is alive and not ready', async () => {
     const program = startProgram({ ...environment, DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' });
     const [, baseUrl = ''] = await program.until(/"baseUrl":"([^"]+)"/);
     expect((await fetch(`${baseUrl}/live`)).status).toBe(200);
@@ -134,7 +134,7 @@ describe("the operator's command", () => {
   afterAll(() => database.drop());
   const run = (...args: string[]) => exchange(args, { DATABASE_URL: database.url });
 
-  it('prints one JSON object for a new account, and nothing else', async () => {
+  it('prints one JSON object for a new account', async () => {
     const { status, stdout, stderr } = await run('accounts', 'create', '--name', 'Acme', '--json');
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     const account = JSON.parse(stdout) as { customerId: number; apiKey: string };
@@ -155,13 +155,13 @@ describe("the operator's command", () => {
     [['keys', 'list', 'x']],
     [['parked', 'retry']],
     [['--what']],
-  ])('explains itself for %j', async (args) => {
+  ])('prints its usage for %j', async (args) => {
     const { status, stdout, stderr } = await run(...args);
     expect(status).toBe(2);
     expect(stdout).toBe('');
     expect(stderr).toContain('Usage:');
   });
-  it('manages users and keys, one JSON object a line', async () => {
+  it('manages users and keys, with one JSON object per line', async () => {
     const json = async <T>(...args: string[]): Promise<T[]> => {
       const { status, stdout, stderr } = await run(...args, '--json');
       expect([args, status, stderr]).toEqual([args, 0, '']);
@@ -201,7 +201,7 @@ describe("the operator's command", () => {
     });
     expect((await run('keys', 'revoke', id, 'unknown')).status).toBe(1);
   });
-  it('lists no parked streams where there are none', async () => {
+  it('prints no lines if there are no parked streams', async () => {
     expect(await run('parked', 'list')).toEqual({
       status: 0,
       stdout: '',

@@ -27,7 +27,7 @@ beforeEach(() => fixture.open());
 afterEach(() => fixture.close());
 afterAll(() => fixture.drop());
 
-/** Takes snapshots until told to stop: the number of applied events and the checkpoint, in one statement. */
+/** Reads snapshots until `stop`: the number of applied events and the checkpoint, in one statement. */
 const watchSnapshots = () => {
   let watching = true;
   const torn: unknown[] = [];
@@ -58,7 +58,7 @@ const terminate = async (applicationName: string): Promise<number> =>
     )
   ).rowCount ?? 0;
 
-/** The log, in more and smaller batches than a projector asks for. */
+/** The log in smaller batches than a projector requests. */
 const inBatchesOf = (batchSize: number): EventStore => ({
   ...fixture.store,
   subscribeToAll: (options) => fixture.store.subscribeToAll({ ...options, batchSize }),
@@ -136,7 +136,7 @@ describe('exactly once', () => {
   });
 });
 
-/** Breaks connections of `pool` around `commit`, as `cut` says: before it is sent, or when it has succeeded. */
+/** Breaks connections of `pool` if `cut` returns true: before a `commit` is sent, or after it succeeded. */
 const cutCommits = (pool: Pool, cut: (when: 'before' | 'after') => boolean): void => {
   pool.on('connect', (client) => {
     const query = client.query.bind(client) as (...values: unknown[]) => Promise<unknown>;
@@ -287,7 +287,7 @@ describe('temporary failures', () => {
   });
 });
 
-/** In ms. 5 s are promised and 3.8 s are possible; the rest allows for a busy machine. */
+/** In ms. The promise is 5 s and the maximum is 3.8 s; the rest allows for a busy machine. */
 const TAKE_OVER_MS_MAX = 10_000;
 
 describe('leadership', () => {

@@ -7,12 +7,10 @@ import { describeWithRedis } from '../support/describe-with-redis.ts';
 import { createTestRedis } from '../support/test-redis.ts';
 import { until } from '../support/toy-projection.ts';
 
-/** Redis goes away, or stalls, under a service that counts in it. */
-
 const describeRedis = await describeWithRedis();
 const testRedis = createTestRedis();
 
-/** 200 ms are promised for the limits; the rest is the request itself, on a busy machine. */
+/** The limits may take 200 ms; the rest is for the request itself on a busy machine. */
 const ANSWER_MS_MAX = 1_500;
 
 describeRedis('without its Redis', () => {
@@ -60,7 +58,7 @@ describeRedis('without its Redis', () => {
     const text = await (await fetch(`${service.baseUrl}/metrics`)).text();
     return Number(/^rate_limit_fallbacks_total (\d+)/m.exec(text)?.[1]);
   };
-  /** Statuses of requests one after the other, none of which may take long. */
+  /** Sends requests one after the other and checks their durations. */
   const statusesOf = async (key: string, times: number): Promise<readonly number[]> => {
     const statuses: number[] = [];
     for (let n = 0; n < times; n++) {
@@ -77,7 +75,7 @@ describeRedis('without its Redis', () => {
   const all = (times: number, status: number): readonly number[] =>
     Array.from({ length: times }, () => status);
 
-  it('it is ready, and says where it counts and what that Redis does when it is full', async () => {
+  it('given Redis, then the service is ready and reports the store and its eviction policy', async () => {
     await until(async () => JSON.stringify(await rateLimits()).includes('noeviction'));
     expect(await rateLimits()).toEqual({
       status: 'ready',
@@ -87,8 +85,8 @@ describeRedis('without its Redis', () => {
     expect(await fallbacks()).toBe(0);
   });
 
-  it.each(['stalled', 'away'])(
-    '%s: every limit holds, in time',
+  it.each(['stalled', 'unavailable'])(
+    'given that Redis is %s, then limits hold and requests are answered in time',
     async (how) => {
       const { apiKey } = await service.openAccount();
       expect(await statusesOf(apiKey, 3)).toEqual(all(3, 200));
@@ -105,7 +103,7 @@ describeRedis('without its Redis', () => {
     60_000,
   );
 
-  it('the rule of 30 failures holds as well', async () => {
+  it('given no Redis, then the limit of 30 failed credentials holds too', async () => {
     expect(await statusesOf(account.apiKey, 1)).toEqual([200]);
     proxy.down();
     expect(await statusesOf('bad-key', 32)).toEqual([...all(30, 401), 429, 429]);
@@ -116,11 +114,11 @@ describeRedis('without its Redis', () => {
     await counted('together');
   });
 
-  it('the log says so at most once a minute, and holds no address of Redis', () => {
-    const said = lines.filter(({ msg }) => String(msg).includes('rate limits are unavailable'));
-    const times = said.map(({ time }) => Number(time));
+  it('the log reports it at most once a minute, without the address of Redis', () => {
+    const reports = lines.filter(({ msg }) => String(msg).includes('rate limits are unavailable'));
+    const times = reports.map(({ time }) => Number(time));
     expect(times.length).toBeGreaterThan(0);
     times.slice(1).forEach((time, n) => expect(time - (times[n] ?? 0)).toBeGreaterThan(59_000));
-    expect(JSON.stringify(said)).not.toContain('redis://');
+    expect(JSON.stringify(reports)).not.toContain('redis://');
   });
 });

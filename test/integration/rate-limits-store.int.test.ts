@@ -10,8 +10,6 @@ import { createPool } from '../../shared/postgres/pool.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { until } from '../support/toy-projection.ts';
 
-/** The limits in the stores behind them: Postgres as it is, and stores that are away or mute. */
-
 const log = pino({ level: 'silent' });
 const open = (options: {
   readonly databaseUrl?: string;
@@ -28,38 +26,38 @@ const open = (options: {
     ...options,
   });
 
-/** The decision in 200 ms is promised; the rest is room for a busy machine. */
+/** A decision may take 200 ms; the rest allows for a busy machine. */
 const IN_TIME_MS = 2_000;
 
 describe('without their store', () => {
-  let mute: Server;
+  let silent: Server;
   let opened: RateLimits | undefined;
   beforeAll(async () => {
-    mute = createServer((socket) => void socket.on('error', () => undefined));
-    await new Promise<void>((done) => mute.listen(0, '127.0.0.1', done));
+    silent = createServer((socket) => void socket.on('error', () => undefined));
+    await new Promise<void>((done) => silent.listen(0, '127.0.0.1', done));
   });
   afterEach(() => opened?.close());
-  afterAll(() => void mute.close());
+  afterAll(() => void silent.close());
 
-  const port = (): number => (mute.address() as AddressInfo).port;
+  const port = (): number => (silent.address() as AddressInfo).port;
   const stores = [
     ['an absent Redis', () => ({ redisUrl: 'redis://127.0.0.1:1' })],
-    ['a mute Redis', () => ({ redisUrl: `redis://127.0.0.1:${port()}` })],
+    ['a silent Redis', () => ({ redisUrl: `redis://127.0.0.1:${port()}` })],
     ['an absent Postgres', () => ({ databaseUrl: 'postgres://127.0.0.1:1/x' })],
-    ['a mute Postgres', () => ({ databaseUrl: `postgres://127.0.0.1:${port()}/x` })],
+    ['a silent Postgres', () => ({ databaseUrl: `postgres://127.0.0.1:${port()}/x` })],
   ] as const;
 
-  it.each(stores)('each of two processes lets its half of every limit pass: %s', async (_what, at) => {
+  it.each(stores)('each of two processes allows half of every limit: %s', async (_what, at) => {
     opened = open(at());
     const { limiter, readiness } = opened;
     for (const name of Object.keys(specifiedLimits) as LimitName[]) {
       const { requests } = specifiedLimits[name];
       const startedAt = performance.now();
-      const standings = await Promise.all(
+      const counts = await Promise.all(
         Array.from({ length: requests + 5 }, () => limiter.count(name, 'one')),
       );
       expect(performance.now() - startedAt).toBeLessThan(IN_TIME_MS);
-      expect([name, standings.filter((standing) => !isOver(standing)).length]).toEqual([name, requests / 2]);
+      expect([name, counts.filter((count) => !isOver(count)).length]).toEqual([name, requests / 2]);
       expect((await limiter.read(name, 'one'))?.count).toBe(requests);
     }
     expect(await readiness.check()).toMatchObject({ ready: true, detail: { counted: 'by each process' } });
@@ -70,14 +68,14 @@ describe('without their store', () => {
     [3, 34],
     [8, 13],
     [1_000, 1],
-  ])('of %i processes each lets its part of 100 pass: %i', async (nodes, passed) => {
+  ])('each of %i processes allows its share of 100: %i', async (nodes, passed) => {
     opened = open({ redisUrl: 'redis://127.0.0.1:1', nodes });
     let count = 0;
     for (let n = 0; n < 120; n++) if (!isOver(await opened.limiter.count('credential', 'a'))) count += 1;
     expect(count).toBe(passed);
   });
 
-  it('keys that verified here may be used after 30 failures, others may not', async () => {
+  it('after 30 failures, keys that this process verified are accepted, and others are refused', async () => {
     opened = open({ redisUrl: 'redis://127.0.0.1:1', nodes: 1 });
     const { failedCredentials } = opened;
     expect(await failedCredentials.refusalOf('a', 'known')).toBeUndefined();
@@ -94,7 +92,7 @@ describe('the table in Postgres', () => {
   beforeAll(async () => {
     database = await createTestDatabase();
     pool = createPool({ connectionString: database.url, applicationName: 'test-limits', max: 2 }, log);
-    // Statistics would say how few rows there are, and that no index is needed for them.
+    // With statistics, the planner would not use the index for so few rows.
     await pool.query('alter table rate_limits set (autovacuum_enabled = off)');
   });
   afterAll(async () => {
@@ -103,27 +101,27 @@ describe('the table in Postgres', () => {
   });
 
   it.each(["'; drop table rate_limits; --", 'ä😀', 'x'.repeat(300)])(
-    'takes any subject as text, and counts it for two processes as one: %s',
+    'accepts any text as subject, and counts it for two processes together: %s',
     async (text) => {
       const [one, other] = [open({ databaseUrl: database.url }), open({ databaseUrl: database.url })];
       let subject = text;
-      // Another subject when the machine was so busy that a process counted by itself.
+      // Uses a new subject if a busy machine made a process count by itself.
       const remaining = async (): Promise<readonly number[]> => {
         subject += '.';
-        const standings = [
+        const counts = [
           await one.limiter.count('address', subject),
           await other.limiter.count('address', subject),
           await other.limiter.read('address', subject),
           await one.limiter.count('address', subject),
         ];
-        return standings.map((standing) => standing?.count ?? 0);
+        return counts.map((count) => count?.count ?? 0);
       };
       await until(async () => (await remaining()).join() === '1,2,2,3');
       await Promise.all([one.close(), other.close()]);
     },
   );
 
-  it('is purged of windows that have closed, and of no others, by its index', async () => {
+  it('is purged of closed windows only, through its index', async () => {
     const limits = open({ databaseUrl: database.url });
     await pool.query('truncate rate_limits');
     await pool.query(

@@ -7,8 +7,6 @@ import { createTestDatabase, type TestDatabase } from '../support/test-database.
 import { describeWithRedis } from '../support/describe-with-redis.ts';
 import { createTestRedis } from '../support/test-redis.ts';
 
-/** Two processes count as one, whether their counters are in Postgres or in Redis. */
-
 const CONNECTIONS = 50;
 const REQUESTS = 300;
 const WINDOW_SECONDS = 5;
@@ -22,7 +20,7 @@ const stores = [
 ] as const;
 afterAll(() => testRedis.clear());
 
-/** Requests one after the other on connections of their own, taking turns between the processes. */
+/** Sends `REQUESTS` requests over `CONNECTIONS` connections, spread over the processes. */
 const burst = async (services: readonly ServiceProcess[], key: string): Promise<readonly RawAnswer[]> => {
   const answers: RawAnswer[] = [];
   let sent = 0;
@@ -86,7 +84,7 @@ describe.each(stores)('two processes with counters in %s', (_name, describeStore
       return answer;
     };
 
-    /** Times that a process counted by itself, the shared counters not having answered in time. */
+    /** How often a process counted by itself because the shared counters did not answer in time. */
     const fallbacks = async (): Promise<number> => {
       const counts = services.map(async ({ port }) => {
         const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
@@ -95,7 +93,7 @@ describe.each(stores)('two processes with counters in %s', (_name, describeStore
       return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
     };
 
-    /** As often as it takes until the shared counters answered in time: a process that has just started may be slow. */
+    /** Repeats until the shared counters answer in time, because a new process may be slow. */
     const statusCountedTogether = async (service: ServiceProcess): Promise<number> => {
       for (let tries = 1; ; tries += 1) {
         const before = await fallbacks();
@@ -106,7 +104,7 @@ describe.each(stores)('two processes with counters in %s', (_name, describeStore
       }
     };
 
-    it('and say so', async () => {
+    it('and report it in /ready', async () => {
       for (const { port } of services) {
         const answer = await fetch(`http://127.0.0.1:${port}/ready`);
         const { parts } = (await answer.json()) as { parts: Record<string, unknown> };
@@ -114,13 +112,13 @@ describe.each(stores)('two processes with counters in %s', (_name, describeStore
       }
     });
 
-    it(`let exactly 100 of ${REQUESTS} requests on ${CONNECTIONS} connections pass in each window`, async () => {
+    it(`and allow exactly 100 of ${REQUESTS} requests on ${CONNECTIONS} connections in each window`, async () => {
       let key = await newKey();
       let stalls = 0;
       for (let windows = 0; windows < 2;) {
         const before = await fallbacks();
         const answers = await burst(services, key);
-        // A machine so busy that the counters took longer than a request waits: then each process counted alone.
+        // On a busy machine the counters may answer too late, so that each process counts by itself: repeat.
         if ((await fallbacks()) !== before) {
           expect((stalls += 1)).toBeLessThan(20);
           key = await newKey();
@@ -147,19 +145,20 @@ describe.each(stores)('two processes with counters in %s', (_name, describeStore
       }
     }, 120_000);
 
-    it('refuse the keys of an address after 30 failures on both together, but none that verified on either', async () => {
+    it('and refuse new keys of an address after 30 failures on both together, but not keys that either verified', async () => {
       const [known, fresh] = [await newKey(), await newKey()];
       const failOften = async () => {
         const first = await get(services[0], known);
         const statuses: number[] = [];
         for (let n = 0; n < 32; n++) statuses.push((await get(services[n % 2], `bad-key-${n}`)).status);
-        const behind: (readonly [fresh: Response, known: Response])[] = [];
-        for (const service of services) behind.push([await get(service, fresh), await get(service, known)]);
-        return { first, statuses, behind };
+        const afterwards: (readonly [fresh: Response, known: Response])[] = [];
+        for (const service of services)
+          afterwards.push([await get(service, fresh), await get(service, known)]);
+        return { first, statuses, afterwards };
       };
       let before = await fallbacks();
       let answers = await failOften();
-      // As above; then again with another window.
+      // As above: repeat in another window.
       for (let stalls = 0; stalls < 3 && (await fallbacks()) !== before; stalls += 1) {
         await sleep(UNVERIFIED_SECONDS * 1_000 + 1_000);
         before = await fallbacks();
@@ -167,7 +166,7 @@ describe.each(stores)('two processes with counters in %s', (_name, describeStore
       }
       expect(answers.first.status).toBe(200);
       expect(answers.statuses).toEqual([...Array.from({ length: 30 }, () => 401), 429, 429]);
-      for (const [answer, { status }] of answers.behind) {
+      for (const [answer, { status }] of answers.afterwards) {
         expect([answer.status, await answer.json()]).toMatchObject([
           429,
           { error: { code: 'RATE_LIMITED', details: { reason: 'unverified_credentials' } } },
@@ -176,7 +175,7 @@ describe.each(stores)('two processes with counters in %s', (_name, describeStore
       }
     }, 300_000);
 
-    it('forget nothing when one of them is killed', async () => {
+    it('and keep their counts when one of them is killed', async () => {
       const before = await get(services[0], 'bad-key');
       expect(before.status).toBe(429);
       await services[0]?.kill();

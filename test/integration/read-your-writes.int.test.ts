@@ -25,7 +25,7 @@ beforeEach(async () => {
 afterEach(() => fixture.close());
 afterAll(() => fixture.drop());
 
-/** What is not about the bound must not come to it, however busy the machine is. */
+/** For tests that must not reach the time limit, even on a busy machine. */
 const PATIENT_MS = 30_000;
 
 const sumOf = async (
@@ -53,7 +53,7 @@ const sumOf = async (
   return row.sum ?? 0;
 };
 
-/** Each account writes and reads in turn. @returns how many reads showed an old value, and all waiting times */
+/** Each account alternates writes and reads. @returns the number of stale reads, and the waiting times */
 const pairs = async (accounts: number, rounds: number, progress?: ProjectionProgress) => {
   let stale = 0;
   const waitsMs: number[] = [];
@@ -78,7 +78,7 @@ it.each([
   ['one at a time, with the projector elsewhere', false, 0, 1, 100],
   ['with a projector 100 ms late', true, 100, 100, 10],
   ['with a projector 500 ms late', false, 500, 100, 4],
-])('no read after a write shows an old value %s', async (name, isLocal, delayMs, accounts, rounds) => {
+])('no read after a write returns a stale value %s', async (name, isLocal, delayMs, accounts, rounds) => {
   const toy = createToy();
   toy.before = () => new Promise((resolve) => setTimeout(resolve, delayMs));
   const progress = createProjectionProgress();
@@ -88,7 +88,7 @@ it.each([
   console.log(`read your writes ${name}: ${accounts * rounds} pairs, 0 stale, ${waits}, ${reads} queries`);
 });
 
-it('costs one round trip when the read model is level, and for an account that never wrote', async () => {
+it('costs one round trip if the read model is up to date, and for an account that never wrote', async () => {
   fixture.engine({ projections: [createToy()] });
   await fixture.store.append(toyStream(1, 1), [toyEvent(1)], 'any');
   await fixture.caughtUp();
@@ -97,7 +97,7 @@ it('costs one round trip when the read model is level, and for an account that n
   expect(reads).toBe(2);
 });
 
-it('waits for events of other categories too, and not for other accounts', async () => {
+it('waits for events of any category, but not of other accounts', async () => {
   await fixture.store.append('other-1-1', [toyEvent(1)], 'any');
   await expect(sumOf(1, { waitMs: 50 })).rejects.toThrow(ReadModelBehindError);
   expect(await sumOf(2, { waitMs: 50 })).toBe(0);
@@ -105,7 +105,7 @@ it('waits for events of other categories too, and not for other accounts', async
   expect(await sumOf(1)).toBe(0);
 });
 
-it('gives up after the bound, without holding a connection meanwhile', async () => {
+it('fails after the time limit, without holding a connection meanwhile', async () => {
   await fixture.store.append(toyStream(1, 1), [toyEvent(1)], 'any');
   const start = performance.now();
   const waiting = Array.from({ length: 50 }, () => sumOf(1, { waitMs: 300 }));
@@ -115,7 +115,7 @@ it('gives up after the bound, without holding a connection meanwhile', async () 
     outcomes.every((one) => one.status === 'rejected' && one.reason instanceof ReadModelBehindError),
   ).toBe(true);
   expect(ms).toBeGreaterThan(295);
-  // The usual bound is 2 s.
+  // The default limit is 2 s.
   expect(ms).toBeLessThan(1_900);
   expect(fixture.pool.waitingCount).toBe(0);
 });

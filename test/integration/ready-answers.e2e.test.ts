@@ -18,8 +18,8 @@ import { createTestDatabase, type TestDatabase } from '../support/test-database.
 import { upload } from '../support/uploads.ts';
 
 /**
- * Two processes on one database, several accounts, writes and reads at random on either of them: no read may
- * show less than what was answered as done before the read began, whatever is in whose memory.
+ * Several accounts write and read at random on two processes with one database. No read may be older than a write that
+ * was acknowledged before the read began, regardless of the caches of the processes.
  */
 
 const ACCOUNTS = 2;
@@ -30,7 +30,6 @@ const READS_MIN = amount(250, 4_000);
 let database: TestDatabase;
 let environment: { DATABASE_URL: string; DATA_DIR: string; NODE_ENV: string; SECRET_KEYS: string };
 let services: readonly ServiceProcess[];
-/** What an operator's command has. */
 let operator: Installation;
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -47,8 +46,8 @@ afterAll(async () => {
   await rm(environment.DATA_DIR, { recursive: true, force: true });
 });
 
-/** Of an advertiser: how many of its changes were answered as done; undefined while it is not. */
-type Done = Map<number, number>;
+/** The number of acknowledged changes of each created advertiser. */
+type AcknowledgedChanges = Map<number, number>;
 interface Advertiser {
   readonly id: number;
   readonly status: string;
@@ -73,7 +72,7 @@ const call = async <T>(
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
-  // "Not yet" is no stale answer; on a crowded machine a projector may need longer than a read waits.
+  // A 503 is not a stale answer: on a busy machine a projector may need longer than a read waits.
   if (answer.status === 503) return call(apiKey, method, path, body, key);
   if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
   return (answer.status === 204 ? undefined : await answer.json()) as T;
@@ -84,18 +83,18 @@ const countOf = ({ description = '0' }: Advertiser): number => Number(descriptio
 interface State {
   reads: number;
   readonly stale: string[];
-  /** Whether each process has answered from memory: else nothing was tried. */
+  /** Whether each process has answered from memory, so that the test is meaningful. */
   isTried: boolean;
 }
 
-/** While writes come faster than reads no answer is in memory long enough. */
+/** The limit if frequent writes keep all answers out of memory. */
 const READS_MAX = 40 * READS_MIN;
 const isGoingOn = ({ reads, isTried }: State): boolean =>
   reads < READS_MIN || (!isTried && reads < READS_MAX);
 
 const account = async (state: State): Promise<void> => {
   const { apiKey } = await createAccount(environment);
-  const done: Done = new Map();
+  const done: AcknowledgedChanges = new Map();
   const isRunning = (): boolean => isGoingOn(state);
   const pause = (): Promise<unknown> => new Promise((resolve) => setTimeout(resolve, Math.random() * 80));
 
@@ -113,7 +112,12 @@ const account = async (state: State): Promise<void> => {
       await call(apiKey, 'PUT', `/${id}`, { description: String(count + 1) });
     }
   };
-  const check = (what: string, before: Done, found: readonly Advertiser[], ids: Iterable<number>): void => {
+  const check = (
+    what: string,
+    before: AcknowledgedChanges,
+    found: readonly Advertiser[],
+    ids: Iterable<number>,
+  ): void => {
     state.reads += 1;
     for (const id of ids) {
       const one = found.find((advertiser) => advertiser.id === id);
@@ -125,7 +129,7 @@ const account = async (state: State): Promise<void> => {
   };
   const reader = async (): Promise<void> => {
     while (isRunning()) {
-      const before: Done = new Map(done);
+      const before: AcknowledgedChanges = new Map(done);
       const id = pick([...before.keys()]);
       if (id === undefined) await pause();
       else if (Math.random() < 0.5) {
@@ -147,7 +151,7 @@ const readyAnswers = async ({ port }: ServiceProcess): Promise<number> => {
   return Number(/read_answers_total\{from="memory"\} (\d+)/.exec(text)?.[1]);
 };
 
-it(`shows nothing old in ${READS_MIN} reads while both processes write`, async () => {
+it(`given writes on both processes, then no read is stale: ${READS_MIN} reads`, async () => {
   const state: State = { reads: 0, stale: [], isTried: false };
   const watch = async (): Promise<void> => {
     while (isGoingOn(state)) {
@@ -161,7 +165,7 @@ it(`shows nothing old in ${READS_MIN} reads while both processes write`, async (
   expect(state.isTried).toBe(true);
 }, 180_000);
 
-/** What a creative's detail is joined of, each part as a number that only grows. */
+/** The parts of a creative's detail, each as a number that only grows. */
 const parts = ['creative', 'campaign', 'review', 'seller'] as const;
 type Parts = Record<(typeof parts)[number], number>;
 
@@ -174,7 +178,7 @@ const partsOf = ({ name, campaigns, sellerStatuses }: CreativeDetail): Parts => 
   seller: numberIn(sellerStatuses[0]?.seller.name),
 });
 
-/** Names of the one directory, which everybody reads: how often it was changed. */
+/** How often the directory of sellers, which all accounts share, was changed. */
 let renamed = 0;
 
 const renameSeller = async (): Promise<void> => {
@@ -183,10 +187,10 @@ const renameSeller = async (): Promise<void> => {
   renamed += 1;
 };
 
-interface Made {
-  /** Of each process. */
+interface CreatedCreative {
+  /** One for each process. */
   readonly apis: readonly Api[];
-  /** Any of them. */
+  /** The API of a random process. */
   readonly api: () => Api;
   readonly campaignId: string;
   readonly creativeId: string;
@@ -194,24 +198,24 @@ interface Made {
   readonly assetId: string;
 }
 
-const told = async <Data>(send: () => ReturnType<Api['get']>): Promise<Data> => {
+const dataOf = async <Data>(send: () => ReturnType<Api['get']>): Promise<Data> => {
   const answer = await untilDefinite(send);
   if (answer.status >= 300) throw new Error(answer.text);
   return answer.body.data as Data;
 };
 
-const makeCreative = async (): Promise<Made> => {
+const makeCreative = async (): Promise<CreatedCreative> => {
   const { apiKey } = await createAccount(environment);
   const apis = services.map(({ port }) =>
     apiOf(`http://127.0.0.1:${port}`, { Authorization: `Bearer ${apiKey}` }),
   );
   const api = () => pick(apis);
   const advertiser = { name: 'Acme', sandbox: true };
-  const { id: advertiserId } = await told<{ id: number }>(() => api().post('/advertisers', advertiser));
+  const { id: advertiserId } = await dataOf<{ id: number }>(() => api().post('/advertisers', advertiser));
   const campaign = { advertiserId, name: 'Campaign 0' };
-  const { id: campaignId } = await told<{ id: string }>(() => api().post('/campaigns', campaign));
+  const { id: campaignId } = await dataOf<{ id: string }>(() => api().post('/campaigns', campaign));
   const file = { name: 'Hero', mimeType: 'image/png' };
-  // Each process tells its own address of it.
+  // Each process returns its own upload address.
   const { assetId } = await upload(apis[0] as Api, advertiserId, file, png(300, 250));
   const creative = {
     name: 'Creative 0',
@@ -219,18 +223,18 @@ const makeCreative = async (): Promise<Made> => {
     copy: { tag: '<b></b>' },
     slots: [{ slotId: 'main', kind: 'asset', assetId }],
   };
-  const { id: creativeId } = await told<{ id: string }>(() =>
+  const { id: creativeId } = await dataOf<{ id: string }>(() =>
     api().post(`/campaigns/${campaignId}/creatives/create`, creative),
   );
-  await told(() => api().post(`/creatives/${creativeId}/submit`, { sellerIds: [1] }));
+  await dataOf(() => api().post(`/creatives/${creativeId}/submit`, { sellerIds: [1] }));
   return { apis, api, campaignId, creativeId, advertiserId, assetId };
 };
 
 const DETAILS = amount(100, 2_000);
-const detailOf = ({ api, creativeId }: Made): Promise<CreativeDetail> =>
-  told<CreativeDetail>(() => api().get(`/creatives/${creativeId}/detail`));
+const detailOf = ({ api, creativeId }: CreatedCreative): Promise<CreativeDetail> =>
+  dataOf<CreativeDetail>(() => api().get(`/creatives/${creativeId}/detail`));
 
-it(`shows nothing old in ${2 * DETAILS} details of creatives while each part of them changes`, async () => {
+it(`given changes of each part, then no detail of a creative is stale: ${2 * DETAILS} reads`, async () => {
   await renameSeller();
   const all = await Promise.all([makeCreative(), makeCreative()]);
   const stale: unknown[] = [];
@@ -243,7 +247,7 @@ it(`shows nothing old in ${2 * DETAILS} details of creatives while each part of 
     }
   };
 
-  const useCreative = async (made: Made): Promise<void> => {
+  const useCreative = async (made: CreatedCreative): Promise<void> => {
     const { api, campaignId, creativeId } = made;
     const done = partsOf(await detailOf(made));
     const read = async (): Promise<void> => {
@@ -259,37 +263,37 @@ it(`shows nothing old in ${2 * DETAILS} details of creatives while each part of 
       read(),
       read(),
       repeatedly(async (count) => {
-        await told(() => api().put(`${campaign}/creatives/${creativeId}`, { name: `Creative ${count}` }));
+        await dataOf(() => api().put(`${campaign}/creatives/${creativeId}`, { name: `Creative ${count}` }));
         done.creative = count;
       }),
       repeatedly(async (count) => {
-        await told(() => api().put(campaign, { name: `Campaign ${count}` }));
+        await dataOf(() => api().put(campaign, { name: `Campaign ${count}` }));
         done.campaign = count;
       }),
       repeatedly(async (count) => {
         const review =
           count % 2 === 0 ? { status: 'approved' } : { status: 'rejected', rejectionReason: 'No' };
-        const said = await told<{ syncedAt: string }>(() =>
+        const answer = await dataOf<{ syncedAt: string }>(() =>
           api().put(`/creatives/${creativeId}/sellers/1/review`, review),
         );
-        done.review = Date.parse(said.syncedAt);
+        done.review = Date.parse(answer.syncedAt);
       }),
     ]);
   };
   await Promise.all([...all.map(useCreative), repeatedly(renameSeller)]);
   expect(stale).toEqual([]);
 
-  for (const made of all) await tryFromMemory(made);
+  for (const made of all) await checkCachedDetail(made);
 }, 180_000);
 
-/** Once nobody writes, both processes have the detail in memory, and each write is seen all the same. */
-const tryFromMemory = async (made: Made): Promise<void> => {
+/** Without concurrent writes both processes cache the detail, and a read still returns each later write. */
+const checkCachedDetail = async (made: CreatedCreative): Promise<void> => {
   const { apis, api, campaignId, advertiserId, creativeId, assetId } = made;
   const everywhere = async (): Promise<readonly CreativeDetail[]> => {
     const found: CreativeDetail[] = [];
     for (const [n, service] of services.entries()) {
       const before = await readyAnswers(service);
-      // A new connection to the database empties the memory once.
+      // A new connection to the database clears the cache once.
       for (let reads = 0; reads < 50 && (await readyAnswers(service)) === before; reads += 1) {
         found.push(await detailOf({ ...made, api: () => apis[n] as Api }));
       }
@@ -301,10 +305,10 @@ const tryFromMemory = async (made: Made): Promise<void> => {
     ...new Set(details.map(({ campaigns: [campaign], assets }) => `${campaign?.phase} ${assets.length}`)),
   ];
   expect(shown(await everywhere())).toEqual(['draft 1']);
-  await told(() => api().post(`/campaigns/${campaignId}/execute`));
+  await dataOf(() => api().post(`/campaigns/${campaignId}/execute`));
   expect(shown(await everywhere())).toEqual(['active 1']);
-  await told(() => api().delete(`/advertisers/${advertiserId}/creatives/${creativeId}`));
+  await dataOf(() => api().delete(`/advertisers/${advertiserId}/creatives/${creativeId}`));
   expect(shown(await everywhere())).toEqual(['active 1']);
-  await told(() => api().delete(`/advertisers/${advertiserId}/assets/${assetId}`));
+  await dataOf(() => api().delete(`/advertisers/${advertiserId}/assets/${assetId}`));
   expect(shown(await everywhere())).toEqual(['active 0']);
 };

@@ -8,7 +8,7 @@ import { createRateLimits, type RateLimits } from '../../shared/limits/rate-limi
 import { specifiedLimits } from '../../shared/limits/limits.ts';
 import { until } from '../support/toy-projection.ts';
 
-/** What a Redis answers that has this policy; nothing else is asked of it here. */
+/** A server that answers like a Redis with the policy. */
 const startRedisThatSays = async (policy: string): Promise<Server> => {
   const info = `# Memory\r\nused_memory:1\r\nmaxmemory_policy:${policy}\r\nloading:0\r\n`;
   const server = createServer((socket) => {
@@ -37,7 +37,7 @@ it.each([
   ['allkeys-lru', 1],
   ['volatile-ttl', 1],
   ['noeviction', 0],
-])('a Redis with the policy %s is complained of %i times', async (policy, complaints) => {
+])('given the eviction policy %s, then the log contains %i warnings', async (policy, warnings) => {
   const lines: Record<string, unknown>[] = [];
   const log = pino(
     new Writable({
@@ -60,8 +60,8 @@ it.each([
   });
   const { check } = rateLimits.readiness;
   await until(async () => JSON.stringify((await check()).detail).includes(policy));
-  const said = lines.filter(({ evictionPolicy }) => evictionPolicy === policy);
-  expect(said).toHaveLength(complaints);
-  for (const line of said)
+  const warned = lines.filter(({ evictionPolicy }) => evictionPolicy === policy);
+  expect(warned).toHaveLength(warnings);
+  for (const line of warned)
     expect(line).toMatchObject({ level: 50, msg: expect.stringContaining('noeviction') });
 });

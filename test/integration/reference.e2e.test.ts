@@ -10,7 +10,7 @@ const pages = await referencePages();
 const page = (path: string): string => pages.get(path) ?? '';
 
 describe('the reference', () => {
-  it.each([...pages])('%s is what `npm run docs:reference` writes', (path, text) => {
+  it.each([...pages])('%s equals the output of `npm run docs:reference`', (path, text) => {
     expect(readFileSync(path, 'utf8') === text).toBe(true);
   });
 
@@ -21,7 +21,7 @@ describe('the reference', () => {
     expect(found.filter((path) => !pages.has(path))).toEqual([]);
   });
 
-  it('has every setting in the page and in .env.example, every error code, and a writer of every event', () => {
+  it('contains every setting (also in .env.example), every error code, and a writer of every event', () => {
     for (const name of Object.keys(variables)) {
       expect(page('docs/reference/configuration.md')).toContain(`\`${name}\``);
       expect(page('.env.example')).toMatch(new RegExp(`^# ${name}=`, 'm'));
@@ -35,7 +35,7 @@ describe('the reference', () => {
     }
   });
 
-  it('has every metric that a running service shows', async () => {
+  it('contains every metric of a running service', async () => {
     const service = await startRunningService();
     const text = await (await fetch(`${service.baseUrl}/metrics`)).text();
     await service.stop();

@@ -13,8 +13,6 @@ import { exchange, exchangeApart, following, startProgram } from '../support/pro
 import { itOnTerminal, startOnTerminal } from '../support/pseudo-terminal.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
-/** What a person sees who starts the program: its first lines, its log, and its mistakes. */
-
 const KEY = /bx_[A-Za-z0-9]{16}_[A-Za-z0-9_-]{43}/;
 const SERVING = /serving at (http:\/\/127\.0\.0\.1:\d+)/;
 
@@ -40,8 +38,8 @@ const changed = (change: (url: URL) => void): string => {
   return url.href;
 };
 
-describe('a mistake ends in one sentence', () => {
-  /** Runs the service to its end. `DATABASE_URL` is not set unless it is given. */
+describe('the program exits with one sentence, given', () => {
+  /** Runs the service until it exits. */
   const failed = async (settings: Readonly<Record<string, string>>, file = 'main.js', user?: number) => {
     const child = spawn(process.execPath, ['--no-warnings', shippedProgram(file)], {
       env: { PATH: process.env['PATH'], PORT: '0', DATA_DIR: join(folder, 'none'), ...settings },
@@ -52,7 +50,7 @@ describe('a mistake ends in one sentence', () => {
     return { status: await program.ended, output: program.output() };
   };
 
-  it('a port that is taken: found before a database is made', async () => {
+  it('a port in use, before it creates a database', async () => {
     expect(await failed({ PORT: takenPort() })).toEqual({
       status: 1,
       output: `Port ${takenPort()} of 127.0.0.1 is in use by another program: stop it, or set PORT to another port.\n`,
@@ -60,12 +58,12 @@ describe('a mistake ends in one sentence', () => {
     expect(await readdir(folder)).not.toContain('none');
   });
 
-  it('an address that this machine does not have', async () => {
+  it('an address that does not belong to this machine', async () => {
     const { status, output } = await failed({ HOST: '192.0.2.1' });
     expect([status, output]).toEqual([1, 'HOST: this machine has no address 192.0.2.1 (EADDRNOTAVAIL).\n']);
   });
 
-  it("the sandbox agent's port", async () => {
+  it('a port in use for the sandbox agent', async () => {
     const taking = await failed({ SANDBOX_AGENT_PORT: takenPort() }, 'sandbox-agent.js');
     expect(taking).toEqual({
       status: 1,
@@ -75,7 +73,7 @@ describe('a mistake ends in one sentence', () => {
     expect(wrong).toEqual({ status: 2, output: 'SANDBOX_AGENT_PORT must be a port number, 0 to 65535.\n' });
   });
 
-  it('a data folder that cannot be written', async () => {
+  it('a data folder that is not writable', async () => {
     const file = join(folder, 'file');
     await writeFile(file, '');
     expect(await failed({ DATA_DIR: join(file, 'data') })).toEqual({
@@ -84,7 +82,7 @@ describe('a mistake ends in one sentence', () => {
     });
     const locked = await mkdtemp(join(tmpdir(), 'exchange-locked-'));
     await chmod(locked, 0o555);
-    // Root may write everywhere.
+    // Root can write everywhere.
     const user = process.getuid?.() === 0 ? 65_534 : undefined;
     expect(await failed({ DATA_DIR: join(locked, 'data') }, 'main.js', user)).toEqual({
       status: 2,
@@ -99,11 +97,11 @@ describe('a mistake ends in one sentence', () => {
       { DATABSE_URL: 'postgres://me:hunter2@host/x' },
       'DATABSE_URL: is not a setting, did you mean DATABASE_URL?',
     ],
-  ])('a wrong setting: %j', async (settings: Readonly<Record<string, string>>, problem) =>
+  ])('an invalid setting: %j', async (settings: Readonly<Record<string, string>>, problem) =>
     expect(await failed(settings)).toEqual({ status: 2, output: `Wrong configuration.\n  ${problem}\n` }),
   );
 
-  it('a password that Postgres refuses, and a database that it does not have', async () => {
+  it('a wrong password, or an unknown database', async () => {
     const { host, username } = new URL(database.url);
     const password = changed((url) => (url.password = 'hunter2'));
     const name = new URL(database.url).pathname;
@@ -125,7 +123,7 @@ describe('a mistake ends in one sentence', () => {
     ]);
   });
 
-  it("a Postgres that cannot be reached, for an operator's command", async () => {
+  it("an unreachable Postgres, for an operator's command", async () => {
     const { status, stdout, stderr } = await exchangeApart(['accounts', 'list'], {
       DATABASE_URL: 'postgres://me:hunter2@127.0.0.1:1/x',
     });
@@ -138,7 +136,7 @@ describe('a mistake ends in one sentence', () => {
 });
 
 describe('without a terminal', () => {
-  it('standard output is JSON only, the key is elsewhere; LOG_FORMAT=pretty is for people', async () => {
+  it('standard output contains only JSON, without the key; LOG_FORMAT=pretty is readable text', async () => {
     const own = await createTestDatabase();
     const start = (settings: Readonly<Record<string, string>>) =>
       spawn(process.execPath, [shippedProgram('main.js')], {
@@ -165,7 +163,7 @@ describe('without a terminal', () => {
     await own.drop();
   }, 60_000);
 
-  it('says in each log line why it waits, without a stack', async () => {
+  it('each log line contains the reason of a wait, without a stack', async () => {
     const program = startProgram({ ...environment, DATABASE_URL: 'postgres://me:hunter2@127.0.0.1:1/x' });
     await program.until(/"attempt":2,"msg":"Cannot reach Postgres at 127.0.0.1:1\/x: connection refused."/);
     expect(await program.end('SIGTERM')).toBe(0);
@@ -260,7 +258,7 @@ const installProduction = async (target: string): Promise<void> => {
       () => false,
     );
   const names = Object.keys(packages).filter((name) => name !== '' && packages[name]?.dev !== true);
-  // A package of an outer folder contains those of the folders in it.
+  // The folder of a package contains its nested packages.
   const roots = names.filter((name) => name.lastIndexOf('node_modules/') === 0);
   for (const name of roots) {
     if (!(await isThere(name))) continue;
@@ -272,7 +270,7 @@ const installProduction = async (target: string): Promise<void> => {
   await writeFile(join(target, list), await readFile(list));
 };
 
-it('starts with `npm start` from what `npm ci --omit=dev` installs', async () => {
+it('`npm start` works with only the packages of `npm ci --omit=dev`', async () => {
   // Hard links need the same file system.
   const target = await mkdtemp(join(packageDirectory, 'dist', 'production-'));
   try {
@@ -297,7 +295,7 @@ it('starts with `npm start` from what `npm ci --omit=dev` installs', async () =>
       stdio: 'inherit',
     });
     expect(await once(copy, 'exit')).toEqual([0, null]);
-    // With a process group of its own, as on a terminal.
+    // In its own process group, as on a terminal.
     const child = spawn('npm', ['start'], {
       cwd: target,
       env: { PATH: process.env['PATH'], HOME: folder, ...environment },

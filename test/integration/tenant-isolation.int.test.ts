@@ -9,8 +9,8 @@ import { createTenantDatabase, type TenantDatabase } from '../../shared/postgres
 import { openWithLongTimeouts } from '../support/open-with-long-timeouts.ts';
 
 /**
- * What the database itself keeps apart, for each kind of role that `DATABASE_URL` may name. Every statement here
- * leaves the account out, as a mistake would.
+ * The database isolates accounts for each kind of role in `DATABASE_URL`. The statements omit the account, as a
+ * faulty query would.
  */
 
 const adminUrl = (): string =>
@@ -31,7 +31,7 @@ const urlOf = (user?: string): string => {
   return url.href;
 };
 
-/** Before Postgres 16 whoever may make roles may also join any; since then only those that it has made itself. */
+/** Before Postgres 16, a role with `createrole` may join any role; since then, only roles that it created. */
 const mayJoinAnyRole = async (): Promise<boolean> => {
   const client = new Client({ connectionString: adminUrl() });
   await client.connect();
@@ -45,21 +45,21 @@ const mayJoinAnyRole = async (): Promise<boolean> => {
 describe.each([
   ['a superuser', 'role'],
   ['an ordinary owner', 'forced'],
-  ['an ordinary owner that was given the role', 'role'],
-  ['an owner that may make roles', (await mayJoinAnyRole()) ? 'role' : 'forced'],
+  ['an ordinary owner with the request role', 'role'],
+  ['an owner with createrole', (await mayJoinAnyRole()) ? 'role' : 'forced'],
 ] as const)('connected as %s', (kind, expected) => {
   let installation: Installation;
   let database: TenantDatabase;
   let accounts: readonly number[];
   beforeAll(async () => {
-    const attributes = kind === 'an owner that may make roles' ? 'createrole' : 'nocreaterole';
+    const attributes = kind === 'an owner with createrole' ? 'createrole' : 'nocreaterole';
     const user = kind === 'a superuser' ? undefined : `owner_${name}`;
     await asAdmin(
       ...(user === undefined ? [] : [`create role ${user} login password 'secret' ${attributes}`]),
       `create database ${name} ${user === undefined ? '' : `owner ${user}`}`,
     );
     const url = urlOf(user);
-    if (kind === 'an ordinary owner that was given the role') {
+    if (kind === 'an ordinary owner with the request role') {
       await provideRequestRole({ adminUrl: adminUrl(), url });
     }
     installation = await openWithLongTimeouts(readConfig({ DATABASE_URL: url }), 'isolation');
@@ -84,7 +84,7 @@ describe.each([
       (row) => row.name,
     );
 
-  it(`is bound: ${expected}`, async () => {
+  it(`requests are restricted: ${expected}`, async () => {
     const { rows } = await installation.requestPool.query<{ user: string; role: string; bypass: boolean }>(
       `select session_user as "user", current_user as role, rolbypassrls or rolsuper as bypass
        from pg_roles where rolname = current_user`,
@@ -93,7 +93,7 @@ describe.each([
     expect(rows[0]?.role === rows[0]?.user).toBe(expected === 'forced');
   });
 
-  it('a table that a later version brings is bound by its first start', async () => {
+  it('given a new table, then the next start restricts it', async () => {
     const { pool } = installation;
     await pool.query('alter table event_sources no force row level security');
     if (expected === 'role') await pool.query('revoke select on event_sources from exchange_requests');
@@ -106,20 +106,20 @@ describe.each([
     expect(rows).toEqual([{ bound: true }]);
   });
 
-  it('a question sees the rows of its account', async () => {
+  it('a query returns the rows of its account', async () => {
     expect(await namesOf(accounts[0] ?? 0)).toEqual(['A']);
     expect(await namesOf(accounts[1] ?? 0)).toEqual(['B']);
     expect(await namesOf(2_147_483_647)).toEqual([]);
   });
 
-  it('several accounts in one round trip: to each its own', async () => {
+  it('a query for several accounts returns each account its own rows', async () => {
     const [a = 0, b = 0] = accounts;
     const questions = [a, b, a, 2_147_483_647, b].map((customerId) => ({ customerId, values: [] }));
     const answers = await database.queryEach<{ name: string }>(everything, questions);
     expect(answers.map((rows) => rows.map((row) => row.name))).toEqual([['A'], ['B'], ['A'], [], ['B']]);
   });
 
-  it('asked for no account, sees nothing; and nothing is left of the account that was asked for before', async () => {
+  it('a query without an account returns nothing, also after a query with an account', async () => {
     const client = await installation.requestPool.connect();
     try {
       expect((await client.query('select from accounts')).rowCount).toBe(0);
@@ -132,7 +132,7 @@ describe.each([
     }
   });
 
-  it('an error leaves the connection usable, and bound to nobody', async () => {
+  it('after an error the connection is usable and has no account', async () => {
     const broken = {
       name: 'broken',
       text: 'select 1 / (customer_id - customer_id) from accounts',
@@ -147,7 +147,7 @@ describe.each([
     expect((await installation.requestPool.query('select from accounts')).rowCount).toBe(0);
   });
 
-  it('writes no row of another account', async () => {
+  it('requests cannot write rows of another account', async () => {
     const [a = 0, b = 0] = accounts;
     const revoke = {
       name: 'revoke-all',
@@ -176,11 +176,11 @@ describe.each([
     expect(rows.map(({ customer_id }) => Number(customer_id))).toEqual([b]);
   });
 
-  it('the rest of the service sees all accounts', async () => {
+  it('the rest of the service can read all accounts', async () => {
     expect((await installation.pool.query('select from accounts')).rowCount).toBe(2);
   });
 
-  it("a seller's account sees whose the creatives are that were submitted to that seller, a buyer's sees none", async () => {
+  it("a seller's account can read the owners of creatives submitted to it; a buyer's account cannot", async () => {
     const [buyer = 0] = accounts;
     const sellers = await Promise.all([1, 2].map((seller) => createSellerAccount(installation, 'S', seller)));
     await installation.pool.query(
@@ -209,7 +209,7 @@ describe.each([
     'delete from accounts',
     'update users set role = role',
     'alter table accounts disable row level security',
-  ])('has no right to: %s', async (sql) => {
+  ])('requests have no right to: %s', async (sql) => {
     const client = await installation.requestPool.connect();
     try {
       await expect(client.query(sql)).rejects.toThrow(/permission denied|must be owner|does not exist/);

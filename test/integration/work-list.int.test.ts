@@ -26,13 +26,11 @@ import { createWorkMetrics } from '../../shared/work-list/work-metrics.ts';
 import { createRandom } from '../faults/kit/random.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
-/** Which entries are offered, how many at once, and what becomes of those whose jobs have no result. */
-
 const LEASES = 10;
 const KIND = 'syndication';
 let database: TestDatabase;
 let pool: Pool;
-/** Of several processes: each has a list of its own, on the same rows. */
+/** One list for each of several processes, on the same rows. */
 let lists: readonly WorkList[];
 let list: WorkList;
 let atAgents: AtAgents;
@@ -56,8 +54,8 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** @param agoS since when it waits */
-const wait = async (customerId: number, count: number, agoS = 0): Promise<readonly string[]> => {
+/** @param agoS for how many seconds the entries have been due */
+const addDue = async (customerId: number, count: number, agoS = 0): Promise<readonly string[]> => {
   const ids = Array.from({ length: count }, () => randomUUID());
   await pool.query(
     `insert into work_list (kind, customer_id, key, revision, due_at)
@@ -67,7 +65,7 @@ const wait = async (customerId: number, count: number, agoS = 0): Promise<readon
   return ids;
 };
 
-const later = (seconds: number) =>
+const advance = (seconds: number) =>
   pool.query(
     `with free as (select customer_id, key from work_list for update skip locked)
      update work_list w set due_at = w.due_at - make_interval(secs => $1),
@@ -100,39 +98,39 @@ const byAccount = (entries: readonly OfferedEntry[]): Record<number, number> => 
 };
 
 const firstOf = ([entry]: readonly OfferedEntry[]): OfferedEntry => {
-  if (entry === undefined) throw new Error('nothing was offered');
+  if (entry === undefined) throw new Error('no entry was offered');
   return entry;
 };
 
 describe('the list of work', () => {
-  it('leases an account so many entries and no more, whatever waits', async () => {
-    await wait(1, 500, 60);
+  it('leases at most `perAccountMax` entries of an account', async () => {
+    await addDue(1, 500, 60);
     expect(byAccount(await offer(100))).toEqual({ 1: LEASES });
     expect(await offer(100)).toEqual([]);
-    await wait(2, 30);
+    await addDue(2, 30);
     expect(byAccount(await offer(100))).toEqual({ 2: LEASES });
     expect(await list.offer('another', { countMax: 10, perAccountMax: 10 })).toEqual([]);
   });
 
-  it('leases next to the accounts that have the fewest, however long the others have waited', async () => {
-    await wait(1, 500, 60);
+  it('prefers accounts with the fewest leases, also if others have waited longer', async () => {
+    await addDue(1, 500, 60);
     expect(byAccount(await offer(5))).toEqual({ 1: 5 });
-    await wait(2, 3, 1);
-    await wait(3, 500);
+    await addDue(2, 3, 1);
+    await addDue(3, 500);
     expect(byAccount(await offer(8))).toEqual({ 2: 3, 3: 5 });
     expect(byAccount(await offer(100))).toEqual({ 1: 5, 3: 5 });
   });
 
-  it('also leases to an account that came after a long backlog of another', async () => {
-    await wait(1, 1_200, 60);
-    await wait(2, 3);
+  it('also leases to an account that is listed after a long backlog of another', async () => {
+    await addDue(1, 1_200, 60);
+    await addDue(2, 3);
     expect(byAccount(await offer(8))).toEqual({ 1: 5, 2: 3 });
   });
 
-  it('never leases more, when many processes offer, end and lose jobs at once', async () => {
+  it('never leases more, given that many processes offer, end and lose jobs concurrently', async () => {
     const random = createRandom(11);
-    await wait(1, 400);
-    await wait(2, 40);
+    await addDue(1, 400);
+    await addDue(2, 40);
     const done = new Set<string>();
     let leasesMax = 0;
     const worker = async (own: WorkList): Promise<void> => {
@@ -151,7 +149,7 @@ describe('the list of work', () => {
             done.add(entry.key);
           }
         }
-        if (offered.length === 0) await later(20);
+        if (offered.length === 0) await advance(20);
       }
     };
     await Promise.all(lists.map(worker));
@@ -159,33 +157,33 @@ describe('the list of work', () => {
     expect(leasesMax).toBe(LEASES);
   });
 
-  it('offers again what has no result, and what failed when its time has come; and says why it failed', async () => {
-    await wait(1, 1);
+  it('offers an entry again after an expired lease or the delay of a failure, and stores the error', async () => {
+    await addDue(1, 1);
     const entry = firstOf(await offer(1));
     expect(entry).toMatchObject({ leasedRevision: undefined, attempts: 0, lost: 0 });
     expect([await offer(1), await list.due([KIND])]).toEqual([[], []]);
-    await later(20);
+    await advance(20);
     expect(await list.due([KIND, 'another'])).toEqual([KIND]);
     expect(firstOf(await offer(1))).toMatchObject({ key: entry.key, leasedRevision: '1' });
     await list.countLost([entry]);
-    await list.noteError(entry, 'The store is away.');
-    expect(await rows('last_error, lost')).toEqual([{ last_error: 'The store is away.', lost: 1 }]);
+    await list.noteError(entry, 'The store is unavailable.');
+    expect(await rows('last_error, lost')).toEqual([{ last_error: 'The store is unavailable.', lost: 1 }]);
     await list.settle(entry, failed(60_000, 'The agent is busy.'));
     expect(await rows("last_error, failed_at > now() - interval '1 minute' as recent")).toEqual([
       { last_error: 'The agent is busy.', recent: true },
     ]);
     expect(await offer(1)).toEqual([]);
-    await later(61);
+    await advance(61);
     expect(firstOf(await offer(1))).toMatchObject({ leasedRevision: undefined, attempts: 1, lost: 0 });
   });
 
-  it('takes what is done off, keeps what goes on, and forgets the failures before a success', async () => {
-    await wait(1, 3);
+  it('removes completed entries, keeps continued ones, and resets failures after a success', async () => {
+    await addDue(1, 3);
     const [one, two, three] = (await offer(3)) as [OfferedEntry, OfferedEntry, OfferedEntry];
     await list.settle(one, DONE);
     await list.settle(two, failed(0));
     await list.settle(three, { is: 'next' });
-    await later(1);
+    await advance(1);
     const again = firstOf(await offer(3));
     expect(again).toMatchObject({ key: two.key, attempts: 1 });
     await list.settle(again, { is: 'next', afterMs: 60_000 });
@@ -193,36 +191,36 @@ describe('the list of work', () => {
       { attempts: 0, last_error: null },
       { attempts: 0, last_error: null },
     ]);
-    await later(1_000_000);
+    await advance(1_000_000);
     expect((await offer(3)).map(({ key }) => key)).toEqual([two.key]);
   });
 
-  it('counts a try once, also when its job ends twice', async () => {
-    await wait(1, 1);
+  it('counts an attempt once, even if its job ends twice', async () => {
+    await addDue(1, 1);
     const entry = firstOf(await offer(1));
     await list.settle(entry, failed(0));
     await list.settle(entry, failed(0));
     expect(await rows('attempts')).toEqual([{ attempts: 1 }]);
-    await later(1);
+    await advance(1);
     await list.settle(firstOf(await offer(1)), failed(0));
     await list.settle(entry, failed(0));
     expect(await rows('attempts')).toEqual([{ attempts: 2 }]);
   });
 
-  it('keeps an entry that was asked for again while a worker had it, whatever comes of that', async () => {
+  it('keeps an entry that was requested again during its job, for any result', async () => {
     const key = randomUUID();
     for (const result of [DONE, failed(3_600_000), { is: 'next' } as const]) {
       await pool.query('truncate work_list');
       await ask([key, 1]);
       const entry = firstOf(await offer(1));
       await ask([key, 2]);
-      // The worker has the older revision: the newer one waits for its end.
+      // The newer revision waits for the job of the older one.
       expect(await offer(1)).toEqual([]);
       await list.settle(entry, result);
       expect(await rows("attempts, last_error, leased_until, due_at - now() > '0.2 s' as waits")).toEqual([
         { attempts: 0, last_error: null, leased_until: null, waits: AGAIN_MS_MIN > 200 },
       ]);
-      await later(1);
+      await advance(1);
       expect(firstOf(await offer(1))).toMatchObject({
         revision: '0000000000000002',
         data: { revision: 2 },
@@ -231,25 +229,25 @@ describe('the list of work', () => {
     }
   });
 
-  it('says of which revision the job is whose lease ended, until another takes its place', async () => {
+  it('reports the revision of the job with the expired lease, until another job replaces it', async () => {
     const key = randomUUID();
     await ask([key, 9]);
     await offer(1);
     await ask([key, 10], [randomUUID(), 'a-position']);
     for (let n = 0; n < 2; n++) {
-      await later(20);
+      await advance(20);
       const again = (await offer(2)).find((entry) => entry.key === key);
       expect(again).toMatchObject({ revision: '0000000000000010', leasedRevision: '0000000000000009' });
     }
     const [entry] = (await pool.query<OfferedEntry>(`select revision from work_list where key = $1`, [key]))
       .rows;
     await list.countLost([{ ...(entry as OfferedEntry), kind: KIND, customerId: 1, key }]);
-    await later(20);
+    await advance(20);
     const again = (await offer(2)).find((one) => one.key === key);
     expect(again).toMatchObject({ leasedRevision: '0000000000000010', lost: 1 });
   });
 
-  it('ignores what was asked for before', async () => {
+  it('ignores requests for an earlier revision', async () => {
     const key = randomUUID();
     await ask([key, 10]);
     await ask([key, 9]);
@@ -257,18 +255,18 @@ describe('the list of work', () => {
     expect(firstOf(await offer(1))).toMatchObject({ revision: '0000000000000010' });
   });
 
-  it('keeps the pause between two runs, whatever is asked for', async () => {
+  it('keeps the pause between two runs, also for new requests', async () => {
     const key = randomUUID();
     await ask([key, 1]);
     await list.settle(firstOf(await offer(1)), { is: 'next' }, 60_000);
     await ask([key, 2]);
-    await later(50);
+    await advance(50);
     expect(await offer(1)).toEqual([]);
-    await later(11);
+    await advance(11);
     expect(await offer(1)).toHaveLength(1);
   });
 
-  it('holds new revisions back after a failure that asks for it, and says why', async () => {
+  it('given a failure with `holdMs`, then new revisions wait, and the entry stores the error', async () => {
     const key = randomUUID();
     const isHeld = async (reason: string) => {
       expect(await offer(1)).toEqual([]);
@@ -281,24 +279,24 @@ describe('the list of work', () => {
     await ask([key, 2]);
     await list.settle(first, { ...failed(60_000, 'too many\u0007 calls'), holdMs: 60_000 });
     await isHeld('too many  calls');
-    await later(61);
+    await advance(61);
     const second = firstOf(await offer(1));
     expect(second.revision).toBe('0000000000000002');
     await list.settle(second, { ...failed(60_000, 'x'.repeat(400) + ' y'.repeat(200)), holdMs: 60_000 });
     await ask([key, 3]);
-    await later(50);
+    await advance(50);
     expect(await offer(1)).toEqual([]);
     expect(await rows('revision, attempts, length(last_error) <= 500 as bounded')).toEqual([
       { revision: '0000000000000003', attempts: 0, bounded: true },
     ]);
-    await later(11);
+    await advance(11);
     expect(await offer(1)).toHaveLength(1);
   });
 
-  it('waits for a projection that writes an entry, and for none that takes too long', async () => {
-    await wait(1, 3);
+  it('waits for a projection that writes an entry, up to a time limit', async () => {
+    await addDue(1, 3);
     const [held, slow, other] = (await offer(3)) as [OfferedEntry, OfferedEntry, OfferedEntry];
-    const hasty = createPool(
+    const impatientPool = createPool(
       {
         connectionString: database.url,
         applicationName: 'test',
@@ -310,13 +308,13 @@ describe('the list of work', () => {
     );
     const holder = await pool.connect();
     try {
-      const hastily = createWorkList(hasty);
+      const impatientList = createWorkList(impatientPool);
       const holding = async ({ key }: OfferedEntry) => {
         await holder.query('begin');
         await holder.query('select from work_list where key = $1 for update', [key]);
       };
       await holding(slow);
-      await Promise.all([slow, other].map((entry) => hastily.settle(entry, DONE)));
+      await Promise.all([slow, other].map((entry) => impatientList.settle(entry, DONE)));
       await holder.query('commit');
       await holding(held);
       const ending = list.settle(held, DONE);
@@ -324,20 +322,20 @@ describe('the list of work', () => {
       await ending;
     } finally {
       holder.release();
-      await hasty.end();
+      await impatientPool.end();
     }
     expect(await rows('key')).toEqual([{ key: slow.key }]);
   });
 });
 
 describe('the gauges', () => {
-  it('count what is due and what failed, by kind', async () => {
+  it('count due and failed entries by kind', async () => {
     const registry = new Registry();
     createWorkMetrics(registry, pool, [KIND, 'another']);
-    await wait(1, 3, 60);
+    await addDue(1, 3, 60);
     const [leased, broken] = await offer(2);
     await list.settle(firstOf([broken as OfferedEntry]), failed(60_000));
-    await list.noteError(firstOf([leased as OfferedEntry]), 'The store is away.');
+    await list.noteError(firstOf([leased as OfferedEntry]), 'The store is unavailable.');
     const metrics = await registry.metrics();
     expect(metrics).toMatch(/^work_due{kind="syndication"} 1$/m);
     expect(metrics).toMatch(/^work_due{kind="another"} 0$/m);
@@ -357,12 +355,15 @@ const recordOf = (more: Partial<SyndicationRecord> = {}) => ({
   account: { account_id: 'acct' },
   ...more,
 });
-type Placed = ReturnType<typeof recordOf>;
+type RecordSample = ReturnType<typeof recordOf>;
 
-const on = (record: Placed, enabled = true): readonly [stream: string, type: string, data: JsonObject] => [
-  `${SYNDICATION}-${record.customerId}-${record.recordId}`,
-  'SyndicationToggled',
-  { ...record, enabled, generation: 1 } as never,
+const step = (record: RecordSample, type: string, data: JsonObject) =>
+  [`${SYNDICATION}-${record.customerId}-${record.recordId}`, type, data] as const;
+const toggled = (record: RecordSample, enabled = true, generation = 1) =>
+  step(record, 'SyndicationToggled', { ...record, enabled, generation } as never);
+const startedAndDone = (record: RecordSample, generation: number, request: JsonObject = {}) => [
+  step(record, 'SyndicationStarted', { generation, request }),
+  step(record, 'SyndicationCompleted', { generation, responseData: {} }),
 ];
 
 /** The revision of the next event of each stream, by database row. */
@@ -373,7 +374,7 @@ const nextRevisions = async (): Promise<Map<string, number>> => {
   return new Map(records.map(({ id, revision }) => [`${SYNDICATION}-7-${id}`, Number(revision) + 1]));
 };
 
-/** As one batch. */
+/** Applies the events as one batch. */
 const project = async (...events: readonly (readonly [stream: string, type: string, data: JsonObject])[]) => {
   const revisions = await nextRevisions();
   const recorded = events.map(([stream, type, data], n): RecordedEvent => {
@@ -388,19 +389,19 @@ const project = async (...events: readonly (readonly [stream: string, type: stri
   return inTransaction(pool, (client) => syndicationProjection.apply(client, recorded));
 };
 
-const marks = async (): Promise<Readonly<Record<string, boolean>>> => {
+const archivedMarks = async (): Promise<Readonly<Record<string, boolean>>> => {
   const { rows: entries } = await pool.query<{ key: string; archived: boolean }>(
     `select key, coalesce((data -> 'archived')::boolean, false) as archived from work_list`,
   );
   return Object.fromEntries(entries.map(({ key, archived }) => [key, archived]));
 };
 
-describe('what was changed', () => {
-  it('is looked at again; a feed that is asked for, or cannot be read, has not changed', async () => {
+describe('a changed resource', () => {
+  it('is checked again; a requested or unreadable feed has not changed', async () => {
     const catalog = recordOf({ resourceType: 'CATALOG', resourceId: 'shoes' });
     const stream = catalogStream(7, resourceIdOf(CATALOG, 7, 5, 'shoes'));
     const askedAt = () => rows('asked_at::text');
-    await project(on(catalog));
+    await project(toggled(catalog));
     const before = await askedAt();
     await project([stream, 'CatalogFeedAsked', {}], [stream, 'CatalogFeedFailed', {}]);
     expect(await askedAt()).toEqual(before);
@@ -409,35 +410,28 @@ describe('what was changed', () => {
   });
 });
 
-describe('what was archived or deleted', () => {
-  it('marks what is on by then, and not what is switched on after it in the same batch', async () => {
+describe('an archived advertiser', () => {
+  it('marks its enabled records, but not those that are enabled later in the same batch', async () => {
     const [before, after] = [recordOf(), recordOf({ resourceId: 'app' })];
     await project(
-      on(before),
+      toggled(before),
       ['advertiser-7-5', 'AdvertiserArchived', {}],
       ['advertiser-7-5', 'AdvertiserRestored', {}],
-      on(after),
+      toggled(after),
     );
-    expect(await marks()).toEqual({ [before.recordId]: true, [after.recordId]: false });
+    expect(await archivedMarks()).toEqual({ [before.recordId]: true, [after.recordId]: false });
   });
 
-  it('marks what is on, too, when other things are switched off between', async () => {
+  it('marks its enabled records, also if others are disabled in the same batch', async () => {
     const [earlier, second] = [recordOf(), recordOf({ resourceId: 'app' })];
-    await project(on(earlier), ['advertiser-7-5', 'AdvertiserArchived', {}], on(second, false));
-    expect(await marks()).toEqual({ [earlier.recordId]: true });
+    await project(toggled(earlier), ['advertiser-7-5', 'AdvertiserArchived', {}], toggled(second, false));
+    expect(await archivedMarks()).toEqual({ [earlier.recordId]: true });
   });
 
-  const step = (record: Placed, type: string, data: JsonObject) =>
-    [`${SYNDICATION}-${record.customerId}-${record.recordId}`, type, data] as const;
-  const startedAndDone = (record: Placed, generation: number) => [
-    step(record, 'SyndicationStarted', { generation, request: {} }),
-    step(record, 'SyndicationCompleted', { generation, responseData: {} }),
-  ];
-
-  it('marks the present generation, also when an ended one is still listed', async () => {
+  it('marks the current generation, even if an earlier one is still listed', async () => {
     const record = recordOf();
-    await project(on(record));
-    // A rebuild applies so many events before workers take anything off the list.
+    await project(toggled(record));
+    // A rebuild applies many events before workers remove entries.
     await project(
       ...startedAndDone(record, 1),
       step(record, 'SyndicationRefreshed', { generation: 2 }),
@@ -449,37 +443,30 @@ describe('what was archived or deleted', () => {
     ]);
   });
 
-  it('stays marked through a refresh that a worker began before it knew, until it is switched on again', async () => {
+  it('keeps a record marked through a concurrent refresh, until the record is enabled again', async () => {
     const record = recordOf();
-    await project(on(record), ...startedAndDone(record, 1));
+    await project(toggled(record), ...startedAndDone(record, 1));
     await project(['advertiser-7-5', 'AdvertiserArchived', {}]);
     await project(step(record, 'SyndicationRefreshed', { generation: 2 }));
     expect(await rows('revision, data')).toEqual([
       { revision: '0000000000000002', data: { archived: true } },
     ]);
-    await project(
-      step(record, 'SyndicationToggled', { ...record, enabled: false, generation: 3 } as never),
-      step(record, 'SyndicationToggled', { ...record, enabled: true, generation: 4 } as never),
-    );
+    await project(toggled(record, false, 3), toggled(record, true, 4));
     expect(await rows('revision, data')).toEqual([{ revision: '0000000000000004', data: {} }]);
   });
 
-  it('is not marked any more when it was switched on again, also in a batch that leaves nothing to do', async () => {
+  it('does not keep a record marked that is enabled again, even in a batch that leaves no work', async () => {
     const record = recordOf();
-    await project(on(record), ...startedAndDone(record, 1));
+    await project(toggled(record), ...startedAndDone(record, 1));
     await project(['advertiser-7-5', 'AdvertiserArchived', {}]);
-    expect(await marks()).toEqual({ [record.recordId]: true });
-    await project(
-      step(record, 'SyndicationToggled', { ...record, enabled: false, generation: 2 } as never),
-      step(record, 'SyndicationToggled', { ...record, enabled: true, generation: 3 } as never),
-      ...startedAndDone(record, 3),
-    );
-    expect(await marks()).toEqual({});
+    expect(await archivedMarks()).toEqual({ [record.recordId]: true });
+    await project(toggled(record, false, 2), toggled(record, true, 3), ...startedAndDone(record, 3));
+    expect(await archivedMarks()).toEqual({});
     await project(step(record, 'SyndicationRefreshed', { generation: 4 }));
-    expect(await marks()).toEqual({ [record.recordId]: false });
+    expect(await archivedMarks()).toEqual({ [record.recordId]: false });
   });
 
-  it('marks all of an advertiser, however many: in statements of a bounded size', async () => {
+  it('marks any number of records, in statements of limited size', async () => {
     const agentId = randomUUID();
     for (const from of [1, 10_001, 20_001, 30_001]) {
       await pool.query(
@@ -498,7 +485,7 @@ describe('what was archived or deleted', () => {
   });
 });
 
-describe('what is at an agent', () => {
+describe('the resources at an agent', () => {
   const register = (id: string, url: string) =>
     pool.query(
       `insert into adcp_agents (customer_id, id, status, revision, created_at, body)
@@ -506,7 +493,7 @@ describe('what is at an agent', () => {
       [id, JSON.stringify({ url })],
     );
 
-  it('is all that any registration of its address has there', async () => {
+  it('include those of every registration with the same address', async () => {
     const [once, again, elsewhere] = [randomUUID(), randomUUID(), randomUUID()];
     await register(once, 'https://agent.example.com/mcp');
     await register(again, 'https://agent.example.com/mcp');
@@ -514,11 +501,11 @@ describe('what is at an agent', () => {
     const web = recordOf({ agentId: once });
     const same = recordOf({ agentId: again });
     await project(
-      on(web),
-      on(same),
-      on(recordOf({ agentId: again, resourceId: 'app' })),
-      on(recordOf({ agentId: again, resourceId: 'shop', account: { account_id: 'another' } })),
-      on(recordOf({ agentId: elsewhere, resourceId: 'tv' })),
+      toggled(web),
+      toggled(same),
+      toggled(recordOf({ agentId: again, resourceId: 'app' })),
+      toggled(recordOf({ agentId: again, resourceId: 'shop', account: { account_id: 'another' } })),
+      toggled(recordOf({ agentId: elsewhere, resourceId: 'tv' })),
     );
     const kept = await atAgents.kept(web as never, 10);
     expect(kept.map(({ resourceId }) => resourceId)).toEqual(['app', 'web']);
@@ -527,31 +514,25 @@ describe('what is at an agent', () => {
       isOtherRegistrations: true,
       isUnsure: false,
     });
-    await project(on(recordOf({ agentId: again, advertiserId: 6 })));
+    await project(toggled(recordOf({ agentId: again, advertiserId: 6 })));
     expect(await atAgents.holders(web as never)).toMatchObject({ isOtherAdvertisers: true });
   });
 
-  const step = (record: Placed, type: string, data: JsonObject) =>
-    [`${SYNDICATION}-${record.customerId}-${record.recordId}`, type, data] as const;
   const request = {
     account: { account_id: 'acct' },
     event_sources: [{ event_source_id: 'web', name: 'old' }],
   };
-  const done = (record: Placed, generation: number) => [
-    step(record, 'SyndicationStarted', { generation, request }),
-    step(record, 'SyndicationCompleted', { generation, responseData: {} }),
-  ];
 
-  it('is the older state of what could not be brought up to date, and nothing of what never came there', async () => {
+  it('include the older state after a failed update, but not a resource that was never delivered', async () => {
     const agentId = randomUUID();
     await register(agentId, 'https://agent.example.com/mcp');
     const [web, never] = [recordOf({ agentId }), recordOf({ agentId, resourceId: 'never' })];
     await project(
-      on(web),
-      ...done(web, 1),
+      toggled(web),
+      ...startedAndDone(web, 1, request),
       step(web, 'SyndicationRefreshed', { generation: 2 }),
       step(web, 'SyndicationFailed', { generation: 2, errorMessage: 'no' }),
-      on(never),
+      toggled(never),
       step(never, 'SyndicationFailed', { generation: 1, errorMessage: 'no' }),
     );
     const asker = recordOf({ agentId, resourceId: 'app' });
@@ -564,15 +545,15 @@ describe('what is at an agent', () => {
     expect(await others('never')).toMatchObject({ isOtherAdvertisers: false, isUnsure: true });
   });
 
-  it('is not known of what somebody else has switched off and the agent could not be told of', async () => {
+  it('are uncertain after a failed deletion for another advertiser', async () => {
     const agentId = randomUUID();
     await register(agentId, 'https://agent.example.com/mcp');
     for (const removed of [true, false]) {
       const web = recordOf({ agentId, resourceId: `removed ${removed}` });
-      const off = step(web, 'SyndicationToggled', { ...web, enabled: false, generation: 2 } as never);
+      const off = toggled(web, false, 2);
       await project(
-        on(web),
-        ...done(web, 1),
+        toggled(web),
+        ...startedAndDone(web, 1, request),
         off,
         step(web, 'SyndicationWithdrawn', { generation: 2, removed }),
       );
@@ -584,9 +565,9 @@ describe('what is at an agent', () => {
     }
   });
 
-  it('is not known, and nothing is offered, while the read model is made anew', async () => {
+  it('are unknown while the read model is rebuilt', async () => {
     const web = recordOf();
-    await project(on(web));
+    await project(toggled(web));
     const reach = (position: string) =>
       pool.query(
         `insert into projection_checkpoints (name, position, whole_at) values ('syndication', $1, '0000000000000009')
