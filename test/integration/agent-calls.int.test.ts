@@ -415,7 +415,7 @@ describe('an agent with several pages of tools', () => {
 });
 
 describe('a call over MCP', () => {
-  it('sends each request once, all on their own connection', async () => {
+  it('sends each request of a call once, on one connection per call', async () => {
     const asked: string[] = [];
     const open = new Set<unknown>();
     let connections = 0;

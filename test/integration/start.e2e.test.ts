@@ -173,7 +173,7 @@ describe('without a terminal', () => {
 
 describe('on a terminal', () => {
   itOnTerminal(
-    'shows what there is, the key once, and a line for each request',
+    'shows the addresses, the key once, and a line for each request',
     async () => {
       const program = startOnTerminal(shippedProgram('main.js'), environment);
       const [, baseUrl = ''] = await program.until(SERVING);

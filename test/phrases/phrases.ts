@@ -328,6 +328,22 @@ export const PHRASES: readonly Phrase[] = [
     instead: '"fails"',
     bad: 'One call in eight comes to grief.',
     good: 'One call in eight fails.',
+    pattern: /\b(?:told|tells?) (?:\w+ )?apart\b/i,
+    instead: '"distinguished", "distinguishes"',
+    bad: 'Answers are told apart by their ids.',
+    good: 'Answers are distinguished by their ids.',
+  },
+  {
+    pattern: /\b(?:nothing|no one|none) but\b/i,
+    instead: '"only"',
+    bad: 'Contains nothing but tests.',
+    good: 'Contains only tests.',
+  },
+  {
+    pattern: /\bto be (?:had|told|heeded)\b/i,
+    instead: '"available", "can be distinguished", "is valid"',
+    bad: 'An answer that is to be had from memory.',
+    good: 'An answer that is available in memory.',
   },
   {
     pattern: /\bis good for (?:that|this|one)\b/i,

@@ -82,7 +82,7 @@ describe('the append pump', () => {
     expect(await appended).toHaveLength(600);
   });
 
-  it('bounds a batch by count and by bytes; a large append goes alone', async () => {
+  it('limits a batch by count and by bytes', async () => {
     const { connection, batches } = fakeConnection();
     const pump = createAppendPump([connection], () => undefined);
     const large = 3 * 1024 * 1024;

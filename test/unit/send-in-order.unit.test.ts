@@ -37,7 +37,7 @@ describe('statements in order', () => {
     expect(log).toEqual(['build a', 'begin a', 'build b', 'end a']);
   });
 
-  it('has no statement in progress when buildStatements fails', async () => {
+  it('has no statement in progress when building fails', async () => {
     const log: string[] = [];
     const failure = sendInOrder(recordingClient(log), buildStatements(log, new Error('not built')));
     await expect(failure).rejects.toThrow('not built');
