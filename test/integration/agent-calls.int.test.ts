@@ -378,13 +378,13 @@ describe('an agent with several pages of tools', () => {
         };
         if (method === 'tools/list') lists += 1;
         const rows = { event_sources: [{ event_source_id: 'web', action: 'created' }] };
-        const said = params?.name === 'get_adcp_capabilities' ? CAPABILITIES : rows;
+        const data = params?.name === 'get_adcp_capabilities' ? CAPABILITIES : rows;
         const result =
           method === 'initialize'
             ? server
             : method === 'tools/list'
               ? pageOf(params?.cursor)
-              : { content: [], structuredContent: said };
+              : { content: [], structuredContent: data };
         response.setHeader('content-type', 'application/json');
         return response.end(JSON.stringify({ jsonrpc: '2.0', id, result }));
       });

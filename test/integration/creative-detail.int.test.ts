@@ -217,7 +217,7 @@ const SELLERS = projections.indexOf(sellersProjection);
 const applyInBatches = async (events: readonly RecordedEvent[], choices: Iterator<number>): Promise<void> => {
   for (let from = 0; from < events.length;) {
     const size = 1 + (((choices.next().value as number | undefined) ?? 0) % 5);
-    // Some of the batch before once more.
+    // Delivers a part of the previous batch again.
     const batch = events.slice(Math.max(0, from - (size % 3)), from + size);
     for (const projection of projections) {
       const own = batch.filter(({ stream }) => projection.categories.includes(categoryOf(stream)));
@@ -583,7 +583,7 @@ describe('creatives of launched campaigns', () => {
       return { log, attach, launchAgain, requestsOf };
     };
     /** @param meanwhile runs between the check and the removal from the list */
-    const look = (log: CampaignLog, meanwhile: (done: () => Promise<void>) => Promise<void>) => {
+    const check = (log: CampaignLog, meanwhile: (done: () => Promise<void>) => Promise<void>) => {
       const list = createWorkList(readModels.pool);
       const settle: WorkList['settle'] = (...end) => meanwhile(() => list.settle(...end));
       return workOnce(
@@ -599,7 +599,7 @@ describe('creatives of launched campaigns', () => {
     it('stay on the list for later events only, which do not belong to the processed request', async () => {
       const { log, attach, requestsOf } = await given();
       await archive(log);
-      await look(log, async (done) => {
+      await check(log, async (done) => {
         await restore(log);
         await attach();
         for (const each of [0, 1, 2]) await follow(log, each, 10_000);

@@ -151,15 +151,15 @@ const syndicationHistory = (): readonly RecordedEvent[] => {
     agentId: AGENTS[n % 3] as string,
     account: { account_id: 'acct' },
   }));
-  const say = (record: (typeof all)[number], type: string, data: JsonObject): void =>
+  const append = (record: (typeof all)[number], type: string, data: JsonObject): void =>
     add(SYNDICATION, CUSTOMER, record.recordId, type, data);
-  for (const record of all) say(record, 'SyndicationToggled', { ...record, enabled: true, generation: 1 });
+  for (const record of all) append(record, 'SyndicationToggled', { ...record, enabled: true, generation: 1 });
   const started = all.filter(() => pick(0.9));
-  for (const record of started) say(record, 'SyndicationStarted', { generation: 1, request: {} });
+  for (const record of started) append(record, 'SyndicationStarted', { generation: 1, request: {} });
   const completed = started.filter(() => pick(0.9));
-  for (const record of completed) say(record, 'SyndicationCompleted', { generation: 1, responseData: {} });
+  for (const record of completed) append(record, 'SyndicationCompleted', { generation: 1, responseData: {} });
   for (const record of completed.filter(() => pick(0.1))) {
-    say(record, 'SyndicationToggled', { ...record, enabled: false, generation: 2 });
+    append(record, 'SyndicationToggled', { ...record, enabled: false, generation: 2 });
   }
   return events;
 };

@@ -151,7 +151,7 @@ const cutCommits = (pool: Pool, cut: (when: 'before' | 'after') => boolean): voi
       return cut('after') ? breakDown() : undefined;
     };
     Object.assign(client, {
-      // `pool.query` passes a callback; those statements are left alone.
+      // `pool.query` passes a callback; those statements are not changed.
       query: (...values: unknown[]) => (values[0] === 'commit' ? patched(...values) : query(...values)),
     });
   });

@@ -38,12 +38,12 @@ const answered = (checks: number): AgentCommand => ({
 
 describe('an agent that does not answer', () => {
   it('is named without the query of its URL, which may contain a key: the reason is stored', () => {
-    const said = silenceOf('https://a.example.com/mcp?key=secret#top', {
+    const silence = silenceOf('https://a.example.com/mcp?key=secret#top', {
       reason: 'No answer.',
       checks: 1,
     });
-    expect(said).toContain('The agent at https://a.example.com/mcp did not answer');
-    expect(said).not.toContain('secret');
+    expect(silence).toContain('The agent at https://a.example.com/mcp did not answer');
+    expect(silence).not.toContain('secret');
   });
 
   it('is registered as unreachable', () =>

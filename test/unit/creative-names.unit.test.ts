@@ -113,7 +113,6 @@ describe('names', () => {
 const body = (name: string) => ({ formatKind: 'custom' as const, name });
 const createdBy = (request: RequestContext): string => derivedId(request.commandId, 'creative');
 
-/** All creatives. */
 const allOf = async ({ store, writes }: CampaignLog): Promise<readonly Creative[]> => {
   const events = await store.readAll({ after: START, limit: 100_000 });
   const ids = new Set(

@@ -55,7 +55,7 @@ const submitted = (...sellerIds: number[]): CreativeEvent => ({
   data: { sellerIds },
   occurredAt: at(1),
 });
-const said = (status: Status, takenOn = 2, sellerId = 1): CreativeEvent => ({
+const reviewed = (status: Status, takenOn = 2, sellerId = 1): CreativeEvent => ({
   type: 'CreativeReviewed',
   data: { sellerId, status, takenOn, ...(status === 'rejected' ? { rejectionReason: 'Too loud' } : {}) },
   occurredAt: at(2),
@@ -102,17 +102,17 @@ describe('submitting', () => {
       .when(submit([1]))
       .thenNothing();
     for (const status of ['pending_review', 'approved'] as const) {
-      given(created(), submitted(1), said(status))
+      given(created(), submitted(1), reviewed(status))
         .when(submit([1]))
         .thenNothing();
     }
-    given(created(), submitted(1), said('approved'), said('suspended'))
+    given(created(), submitted(1), reviewed('approved'), reviewed('suspended'))
       .when(submit([1]))
       .thenNothing();
   });
   it('submits again to sellers that rejected or archived it, unless only new sellers are requested', () => {
     for (const status of ['rejected', 'archived'] as const) {
-      const before = given(created(), submitted(1), said(status));
+      const before = given(created(), submitted(1), reviewed(status));
       before.when(submit([1, 2])).then({ ...submitted(1, 2), occurredAt: now });
       before.when(submit([1, 2], true)).then({ ...submitted(2), occurredAt: now });
     }
@@ -137,11 +137,11 @@ describe('a review', () => {
   /** Steps that lead to each status. */
   const ways: Readonly<Record<Status, readonly CreativeEvent[]>> = {
     processing: [],
-    pending_review: [said('pending_review')],
-    approved: [said('approved')],
-    rejected: [said('rejected')],
-    suspended: [said('approved'), said('suspended')],
-    archived: [said('archived')],
+    pending_review: [reviewed('pending_review')],
+    approved: [reviewed('approved')],
+    rejected: [reviewed('rejected')],
+    suspended: [reviewed('approved'), reviewed('suspended')],
+    archived: [reviewed('archived')],
   };
   it('allows exactly the listed steps', () => {
     for (const from of ReviewStatus.options) {
@@ -150,14 +150,14 @@ describe('a review', () => {
         const done = before.when(review(to));
         if (from === to) done.thenNothing();
         else if (reviewSteps[from].includes(to)) {
-          done.then({ ...said(to), occurredAt: now });
+          done.then({ ...reviewed(to), occurredAt: now });
         } else done.thenRefused({ reason: 'wrong-review', status: from, wanted: reviewSteps[from] });
       }
     }
     expect(Object.values(reviewSteps).flat()).not.toContain('processing');
   });
   it('may change only its reason', () => {
-    const done = given(created(), submitted(1), said('rejected')).when(
+    const done = given(created(), submitted(1), reviewed('rejected')).when(
       review('rejected', { rejectionReason: 'Too bright' }),
     );
     expect(done.state()).toMatchObject({ revision: 4, reviews: [{ rejectionReason: 'Too bright' }] });
@@ -172,7 +172,12 @@ describe('a review', () => {
     ]);
   });
   it('applies to the content that the seller reviewed', () => {
-    const changed = given(created(), submitted(1, 2), said('approved'), updated({ copy: { tag: '<i>' } }));
+    const changed = given(
+      created(),
+      submitted(1, 2),
+      reviewed('approved'),
+      updated({ copy: { tag: '<i>' } }),
+    );
     expect(changed.state()).toMatchObject({
       revision: 4,
       reviews: [
@@ -185,20 +190,22 @@ describe('a review', () => {
         .when(review('approved', { expectedRevision }))
         .thenRefused({ reason: 'stale', expectedRevision, currentRevision: 4 });
     }
-    const late = given(created(), submitted(1, 2), said('approved', 2, 2), updated({ name: 'Other' }));
-    late.when(review('approved', { expectedRevision: 2 })).then({ ...said('approved', 2), occurredAt: now });
+    const late = given(created(), submitted(1, 2), reviewed('approved', 2, 2), updated({ name: 'Other' }));
+    late
+      .when(review('approved', { expectedRevision: 2 }))
+      .then({ ...reviewed('approved', 2), occurredAt: now });
     expect(statusesOf(late.state())).toEqual([
       [1, 'processing'],
       [2, 'approved'],
     ]);
   });
   it('ends when the creative is archived; a seller that archived it gets no new content', () => {
-    const all = given(created(), submitted(1, 2), said('archived'), updated({ message: 'x' }));
+    const all = given(created(), submitted(1, 2), reviewed('archived'), updated({ message: 'x' }));
     expect(statusesOf(all.state())).toEqual([
       [1, 'archived'],
       [2, 'processing'],
     ]);
-    const over = given(created(), submitted(1), said('approved'), gone);
+    const over = given(created(), submitted(1), reviewed('approved'), gone);
     expect(statusesOf(over.state())).toEqual([[1, 'archived']]);
     over.when(review('suspended')).thenRefused({ reason: 'archived' });
   });

@@ -87,7 +87,7 @@ describe('stored events', () => {
   });
 });
 
-/** A catalogue with only the event type `ToyMade`. */
+/** The known events of a program with only the type `ToyMade`. */
 const toyEvents = (definition: EventDefinition) =>
   knownEvents([{ category: 'toy', namedAfter: '<customerId>', events: { ToyMade: definition } }]);
 const first: EventDefinition = { schemaVersion: 1, data: z.object({ name: z.string() }) };

@@ -23,7 +23,6 @@ it('requests and responses have the prototypes of Express before Express handles
 
   expect([Object.getPrototypeOf(request), Object.getPrototypeOf(response)]).toEqual(before);
   expect(before).toEqual([app.request, app.response]);
-  // Members of Express are available.
   expect([seen?.request.path, seen?.request.app, typeof seen?.response.json]).toEqual([
     '/things/7',
     app,

@@ -5,6 +5,14 @@ import { route, type Route } from '../../shared/http/route.ts';
 import { checkOpenApi } from '../support/check-openapi.ts';
 import { toyRoutes } from '../support/toy-service.ts';
 
+const integerParameter = (name: string, minimum: number, maximum: number) => ({
+  name,
+  in: 'query',
+  required: false,
+  description: expect.any(String),
+  schema: { type: 'integer', minimum, maximum },
+});
+
 const documentOf = (routes: readonly Route[]) =>
   openApiDocument(
     routes,
@@ -27,34 +35,10 @@ describe('the OpenAPI document', () => {
 
   it('describes every parameter', () => {
     expect(document.paths['/toys']?.['get']?.parameters).toEqual([
-      {
-        name: 'take',
-        in: 'query',
-        required: false,
-        description: expect.any(String),
-        schema: { type: 'integer', minimum: 1, maximum: 200 },
-      },
-      {
-        name: 'skip',
-        in: 'query',
-        required: false,
-        description: expect.any(String),
-        schema: { type: 'integer', minimum: 0, maximum: 9007199254740991 },
-      },
-      {
-        name: 'limit',
-        in: 'query',
-        required: false,
-        description: expect.any(String),
-        schema: { type: 'integer', minimum: 1, maximum: 200 },
-      },
-      {
-        name: 'offset',
-        in: 'query',
-        required: false,
-        description: expect.any(String),
-        schema: { type: 'integer', minimum: 0, maximum: 9007199254740991 },
-      },
+      integerParameter('take', 1, 200),
+      integerParameter('skip', 0, Number.MAX_SAFE_INTEGER),
+      integerParameter('limit', 1, 200),
+      integerParameter('offset', 0, Number.MAX_SAFE_INTEGER),
       {
         name: 'archived',
         in: 'query',

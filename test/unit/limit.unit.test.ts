@@ -7,11 +7,11 @@ const never = (): Promise<never> => new Promise(() => undefined);
 
 describe('one at a time', () => {
   it('runs the calls of a key one after the other, in order', async () => {
-    const take = createOneAtATime({ waitMsMax: 1_000, waitingMax: 100, tooBusy });
+    const runAlone = createOneAtATime({ waitMsMax: 1_000, waitingMax: 100, tooBusy });
     const log: string[] = [];
     await Promise.all(
       [1, 2, 3, 4].map((n) =>
-        take('a', async () => {
+        runAlone('a', async () => {
           log.push(`begin ${n}`);
           await sleep(5 - n);
           log.push(`end ${n}`);
@@ -22,40 +22,40 @@ describe('one at a time', () => {
   });
 
   it('does not delay other keys', async () => {
-    const take = createOneAtATime({ waitMsMax: 1_000, waitingMax: 100, tooBusy });
-    void take('a', never);
-    expect(await take('b', async () => 7)).toBe(7);
+    const runAlone = createOneAtATime({ waitMsMax: 1_000, waitingMax: 100, tooBusy });
+    void runAlone('a', never);
+    expect(await runAlone('b', async () => 7)).toBe(7);
   });
 
   it('continues after a failed call', async () => {
-    const take = createOneAtATime({ waitMsMax: 1_000, waitingMax: 100, tooBusy });
-    const failing = take('a', () => Promise.reject(new Error('failed')));
-    const next = take('a', async () => 'done');
+    const runAlone = createOneAtATime({ waitMsMax: 1_000, waitingMax: 100, tooBusy });
+    const failing = runAlone('a', () => Promise.reject(new Error('failed')));
+    const next = runAlone('a', async () => 'done');
     await expect(failing).rejects.toThrow('failed');
     expect(await next).toBe('done');
-    expect(await take('a', async () => 'again')).toBe('again');
+    expect(await runAlone('a', async () => 'again')).toBe('again');
   });
 
   it('refuses a call after its waiting time and never runs it; the next one runs', async () => {
-    const take = createOneAtATime({ waitMsMax: 30, waitingMax: 100, tooBusy });
+    const runAlone = createOneAtATime({ waitMsMax: 30, waitingMax: 100, tooBusy });
     let free = (): void => undefined;
-    const holding = take('a', () => new Promise<void>((resolve) => (free = resolve)));
+    const holding = runAlone('a', () => new Promise<void>((resolve) => (free = resolve)));
     let ran = false;
-    const late = take('a', async () => {
+    const late = runAlone('a', async () => {
       ran = true;
     });
     await expect(late).rejects.toThrow('busy');
-    const next = take('a', async () => 'next');
+    const next = runAlone('a', async () => 'next');
     free();
     await holding;
     expect([await next, ran]).toEqual(['next', false]);
   });
 
   it('refuses immediately if too many wait', async () => {
-    const take = createOneAtATime({ waitMsMax: 30, waitingMax: 1, tooBusy });
-    void take('a', never);
-    const waiting = take('a', never);
-    await expect(take('a', never)).rejects.toThrow('busy');
+    const runAlone = createOneAtATime({ waitMsMax: 30, waitingMax: 1, tooBusy });
+    void runAlone('a', never);
+    const waiting = runAlone('a', never);
+    await expect(runAlone('a', never)).rejects.toThrow('busy');
     await expect(waiting).rejects.toThrow('busy');
   });
 });

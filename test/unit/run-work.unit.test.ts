@@ -118,6 +118,18 @@ describe('a job', () => {
 });
 
 describe('entries that are due', () => {
+  const offerKinds = (
+    kinds: readonly WorkKind[],
+    { list, queue, signal }: { list: Partial<WorkList>; queue: Partial<JobQueue>; signal: AbortSignal },
+  ) =>
+    offerWork({
+      kinds,
+      list: list as WorkList,
+      queue: () => queue as JobQueue,
+      watch: () => async () => undefined,
+      log: pino({ level: 'silent' }),
+      signal,
+    });
   const offer = async (offered: readonly OfferedEntry[], live: readonly string[], mayBe = true) => {
     const ending = new AbortController();
     const [jobs, lost]: [Job[], unknown[]] = [[], []];
@@ -135,8 +147,8 @@ describe('entries that are due', () => {
       enqueue: async (...some) => void jobs.push(...some),
     };
     let prepared = 0;
-    await offerWork({
-      kinds: [
+    await offerKinds(
+      [
         {
           name: 'test',
           madeOf: ['part-of-test'],
@@ -151,12 +163,8 @@ describe('entries that are due', () => {
           handle: async () => DONE,
         },
       ],
-      list: list as WorkList,
-      queue: () => queue as JobQueue,
-      watch: () => async () => undefined,
-      log: pino({ level: 'silent' }),
-      signal: ending.signal,
-    });
+      { list, queue, signal: ending.signal },
+    );
     expect(prepared).toBe(1);
     return { jobs: jobs.map(({ id, data }) => [id, data['lost'], data['revision']]), lost };
   };
@@ -185,17 +193,13 @@ describe('entries that are due', () => {
       enqueue: async (...some) => void jobs.push(...some.map(({ id }) => id)),
     };
     const kind = { concurrency: 1, perAccountMax: 1, attemptsMax: 1, handle: async () => DONE };
-    await offerWork({
-      kinds: [
+    await offerKinds(
+      [
         { ...kind, name: 'broken', prepare: fails(new Error('broken')) },
         { ...kind, name: 'test' },
       ],
-      list: list as WorkList,
-      queue: () => queue as JobQueue,
-      watch: () => async () => undefined,
-      log: pino({ level: 'silent' }),
-      signal: ending.signal,
-    });
+      { list, queue, signal: ending.signal },
+    );
     expect(jobs).toEqual([workJobId(entry)]);
   });
 
@@ -214,14 +218,10 @@ describe('entries that are due', () => {
       waiting: async () => 0,
       enqueue: fails(new Error('OOM command not allowed')),
     };
-    await offerWork({
-      kinds: [{ name: 'test', concurrency: 1, perAccountMax: 1, attemptsMax: 1, handle: async () => DONE }],
-      list: list as WorkList,
-      queue: () => queue as JobQueue,
-      watch: () => async () => undefined,
-      log: pino({ level: 'silent' }),
-      signal: ending.signal,
-    });
+    await offerKinds(
+      [{ name: 'test', concurrency: 1, perAccountMax: 1, attemptsMax: 1, handle: async () => DONE }],
+      { list, queue, signal: ending.signal },
+    );
     const reason = 'The job queue accepts no jobs now.';
     expect(settled).toEqual([[entry.key, { is: 'again', afterMs: 2_000, isTry: false, reason }]]);
   });

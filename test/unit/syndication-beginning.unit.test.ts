@@ -13,6 +13,7 @@ import {
 } from '../../domain/syndication/syndication.ts';
 import { executeCommand } from '../../shared/aggregate/execute-command.ts';
 import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
+import { advertiserDetails } from '../support/advertiser-details.ts';
 
 const NOW = '2026-01-01T00:00:00.000Z';
 const notKnown = new TryAgainError('not known', { afterMs: 2_000, isTry: false });
@@ -58,18 +59,7 @@ const given = async ({ hasAdvertiser }: { readonly hasAdvertiser: boolean }) => 
         customerId,
         frequencyCaps: [],
         newCapIds: [],
-        details: {
-          name: 'Buyer',
-          sandbox: false,
-          primaryCurrency: 'USD',
-          brandCountries: [],
-          channels: [],
-          optimizationApplyMode: 'MANUAL',
-          controls: { exclusions: [] },
-          utmConfig: [],
-          labels: {},
-          autonomy: { inventorySelection: 'manual', rebriefing: 'manual' },
-        },
+        details: advertiserDetails,
       },
     });
   }

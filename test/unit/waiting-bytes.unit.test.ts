@@ -4,6 +4,13 @@ import { EventStoreUnavailableError } from '../../shared/event-store/event-store
 import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
 import { callOf, clock, items, ledgerOn } from '../support/conversion-calls.ts';
 
+const failingStore = {
+  ...createMemoryEventStore(clock),
+  append: async () => {
+    throw new EventStoreUnavailableError('unavailable');
+  },
+};
+
 it('a call beyond the limit of the process is refused, and accepted once waiting calls are answered', async () => {
   const waitingBytes = createWaitingBytes(1_000);
   const store = createMemoryEventStore(clock);
@@ -25,26 +32,14 @@ it('a single call may exceed the limit', async () => {
 
 it('a failed call no longer counts', async () => {
   const waitingBytes = createWaitingBytes(10);
-  const failing = {
-    ...createMemoryEventStore(clock),
-    append: async () => {
-      throw new EventStoreUnavailableError('unavailable');
-    },
-  };
-  const ledger = ledgerOn(failing, { waitingBytes });
+  const ledger = ledgerOn(failingStore, { waitingBytes });
   await expect(ledger.submit(callOf(items('a'), { bytes: 10 }))).rejects.toThrow('unavailable');
   expect(waitingBytes.take(10)).toBe(true);
 });
 
 it('a call that was answered before others of its group failed is not counted twice', async () => {
   const waitingBytes = createWaitingBytes(1_000);
-  const failing = {
-    ...createMemoryEventStore(clock),
-    append: async () => {
-      throw new EventStoreUnavailableError('unavailable');
-    },
-  };
-  const ledger = ledgerOn(failing, { waitingBytes });
+  const ledger = ledgerOn(failingStore, { waitingBytes });
   const tested = ledger.submit(callOf(items('a'), { bytes: 500, mode: 'test', testEventCode: 'T' }));
   await expect(ledger.submit(callOf(items('b'), { bytes: 500 }))).rejects.toThrow('unavailable');
   expect(await tested).toMatchObject({ outcome: 'done' });
