@@ -177,7 +177,7 @@ describe('figures of a run with plans', () => {
     expect(Object.keys(figures.runs)).toEqual([plain]);
   });
 
-  test('print the statements and the size of the data', () => {
+  test('are printed with the statements and the size of the data', () => {
     const section = databaseText(database);
     expect(section).toContain('Largest tables: `things` 20,000 rows.');
     expect(section).toContain(
