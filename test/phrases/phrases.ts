@@ -328,6 +328,8 @@ export const PHRASES: readonly Phrase[] = [
     instead: '"fails"',
     bad: 'One call in eight comes to grief.',
     good: 'One call in eight fails.',
+  },
+  {
     pattern: /\b(?:told|tells?) (?:\w+ )?apart\b/i,
     instead: '"distinguished", "distinguishes"',
     bad: 'Answers are told apart by their ids.',
