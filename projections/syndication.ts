@@ -1,4 +1,5 @@
 import type { ClientBase } from 'pg';
+import { ADVERTISER } from '../domain/advertisers/advertiser.ts';
 import { AUDIENCE } from '../domain/audiences/audience.ts';
 import { CATALOG } from '../domain/catalogs/catalog.ts';
 import { EVENT_SOURCE } from '../domain/event-sources/event-source.ts';
@@ -68,7 +69,7 @@ const counts: CountTable<SyndicationRecord> = {
 /** Lists waiting generations, and again records whose resource or advertiser was archived or changed. */
 export const syndicationProjection: Projection = {
   name: 'syndication',
-  categories: [SYNDICATION, 'advertiser', ...Object.values(RESOURCES)],
+  categories: [SYNDICATION, ADVERTISER, ...Object.values(RESOURCES)],
   tables: [table.table, counts.table],
   work: [SYNDICATION_WORK],
   compared: { [counts.table]: nonZeroCounts },

@@ -2,7 +2,7 @@ import { accept, refuse, type Decision } from '../decision.ts';
 import { scopesOfRole, type Role, type Scope } from './access.ts';
 import { accountEvents, type AccountEvent } from './events.ts';
 
-const ACCOUNT = 'account';
+export const ACCOUNT = 'account';
 
 export const accountStream = (customerId: number): string => `${ACCOUNT}-${customerId}`;
 

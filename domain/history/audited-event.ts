@@ -1,5 +1,6 @@
 import { allEvents, type AuditedStream, type CarriedMember } from '../all-events.ts';
-import { firstUserId } from '../accounts/account.ts';
+import { ACCOUNT, firstUserId } from '../accounts/account.ts';
+import { ADVERTISER } from '../advertisers/advertiser.ts';
 import { CAMPAIGN } from '../campaigns/campaign.ts';
 import { CREATIVE_SESSION } from '../creative-sessions/creative-session.ts';
 import { ENGINE_CONNECTION } from '../engines/engine-connection.ts';
@@ -49,7 +50,7 @@ export const auditedEvent = ({
   if (known === undefined) return undefined;
   const { resourceType, carries } = known;
   const named = data['advertiserId'];
-  const advertiserId = category === 'advertiser' ? Number(id) : named;
+  const advertiserId = category === ADVERTISER ? Number(id) : named;
   const campaignId = category === CAMPAIGN ? id : text(data['campaignId']);
   const isLeft = type === 'CreativeDetached';
   const event = {
@@ -63,7 +64,7 @@ export const auditedEvent = ({
     below: category === CREATIVE_SESSION ? `${CAMPAIGN}-${customerId}-${campaignId}` : undefined,
     alsoCausedBy: otherCausesOf(data['alsoCausedBy']),
   };
-  if (category === 'account') return { ...event, ...ofAccount(customerId, type, data) };
+  if (category === ACCOUNT) return { ...event, ...ofAccount(customerId, type, data) };
   if (category === ENGINE_CONNECTION) return { ...event, part: text(data['connectionId']) };
   return event;
 };
