@@ -20,7 +20,12 @@ export const revisionText = (revision: number | string): string =>
 const inOrder = (requests: readonly WorkRequest[]): readonly WorkRequest[] =>
   [...requests].sort((a, b) => a.customerId - b.customerId || (a.key < b.key ? -1 : 1));
 
-const placesOf = (requests: readonly WorkRequest[]): readonly Buffer[] => [
+/**
+ * All of the key comes from the arrays: with `kind` as a constant, a plan that is made while the list is short reads all
+ * entries of the kind for each request, and stays when the list is long.
+ */
+const placesOf = (kind: string, requests: readonly WorkRequest[]): readonly Buffer[] => [
+  textArray(requests.map(() => kind)),
   int8Array(requests.map(({ customerId }) => customerId)),
   uuidArray(requests.map(({ key }) => key)),
   textArray(requests.map(({ revision }) => revisionText(revision))),
@@ -42,16 +47,15 @@ export const requestWork = async (
   await client.query({
     name: 'work-ask',
     text: `insert into work_list as w (kind, customer_id, key, revision, due_at, data)
-           select $1, customer_id, key, revision, coalesce(nullif(due_at, '')::timestamptz, now()), data::jsonb
-           from unnest($2::bigint[], $3::uuid[], $4::text[], $5::text[], $6::text[])
-             as n(customer_id, key, revision, due_at, data)
+           select kind, customer_id, key, revision, coalesce(nullif(due_at, '')::timestamptz, now()), data::jsonb
+           from unnest($1::text[], $2::bigint[], $3::uuid[], $4::text[], $5::text[], $6::text[])
+             as n(kind, customer_id, key, revision, due_at, data)
            on conflict (kind, customer_id, key) do update
              set revision = excluded.revision, asked_at = excluded.asked_at, due_at = greatest(excluded.due_at, w.not_before),
                data = case when $7 then excluded.data || w.data else excluded.data end, ${RESET_COLUMNS}
              where w.revision < excluded.revision`,
     values: [
-      kind,
-      ...placesOf(sorted),
+      ...placesOf(kind, sorted),
       textArray(sorted.map(({ dueAt = '' }) => dueAt)),
       textArray(sorted.map(({ data = {} }) => JSON.stringify(data))),
       keepsData,
@@ -69,9 +73,9 @@ export const requestWorkAgain = async (
     name: 'work-ask-again',
     text: `update work_list w
            set revision = n.revision, asked_at = clock_timestamp(), due_at = greatest(now(), w.not_before), ${RESET_COLUMNS}
-           from unnest($2::bigint[], $3::uuid[], $4::text[]) as n(customer_id, key, revision)
-           where w.kind = $1 and w.customer_id = n.customer_id and w.key = n.key and w.revision < n.revision`,
-    values: [kind, ...placesOf(inOrder(requests))],
+           from unnest($1::text[], $2::bigint[], $3::uuid[], $4::text[]) as n(kind, customer_id, key, revision)
+           where w.kind = n.kind and w.customer_id = n.customer_id and w.key = n.key and w.revision < n.revision`,
+    values: [...placesOf(kind, inOrder(requests))],
   });
 };
 
@@ -84,8 +88,8 @@ export const removeWork = async (
   await client.query({
     name: 'work-take-off',
     text: `delete from work_list w
-           using unnest($2::bigint[], $3::uuid[], $4::text[]) as n(customer_id, key, revision)
-           where w.kind = $1 and w.customer_id = n.customer_id and w.key = n.key and w.revision < n.revision`,
-    values: [kind, ...placesOf(inOrder(requests))],
+           using unnest($1::text[], $2::bigint[], $3::uuid[], $4::text[]) as n(kind, customer_id, key, revision)
+           where w.kind = n.kind and w.customer_id = n.customer_id and w.key = n.key and w.revision < n.revision`,
+    values: [...placesOf(kind, inOrder(requests))],
   });
 };

@@ -13,7 +13,7 @@ import type { JsonObject, Position, RecordedEvent } from '../../shared/event-sto
 import { resourceIdOf } from '../../shared/aggregate/ids.ts';
 import { createLog } from '../../app/log.ts';
 import { createPool, inTransaction } from '../../shared/postgres/pool.ts';
-import { requestWork } from '../../shared/work-list/request-work.ts';
+import { removeWork, requestWork, requestWorkAgain } from '../../shared/work-list/request-work.ts';
 import {
   AGAIN_MS_MIN,
   createWorkList,
@@ -292,6 +292,24 @@ describe('the list of work', () => {
     await advance(11);
     expect(await offer(1)).toHaveLength(1);
   });
+
+  it.each([
+    ['work-ask-again', requestWorkAgain],
+    ['work-take-off', removeWork],
+  ])(
+    '%s finds entries by the whole key, also with a plan that was made for an empty list',
+    async (name, write) => {
+      const { rows: plan } = await inTransaction(pool, async (client) => {
+        await write(client, KIND, [{ customerId: 1, key: randomUUID(), revision: 1 }]);
+        return client.query<{ 'QUERY PLAN': string }>(
+          `explain execute "${name}" (array['${KIND}'], array[1], array['${randomUUID()}'::uuid], array['1'])`,
+        );
+      });
+      expect(plan.map((line) => line['QUERY PLAN']).join('\n')).toMatch(
+        /Function Scan on n .*Index Cond: .*\(customer_id = n\.customer_id\) AND \(key = n\.key\)/s,
+      );
+    },
+  );
 
   it('waits for a projection that writes an entry, up to a time limit', async () => {
     await addDue(1, 3);
