@@ -143,9 +143,9 @@ export interface EventStore {
 
   /**
    * All or none. A repeat with the same ids and expected revision returns the first result. For `any`, the
-   * store searches the last 1,000 events of the stream for the first id; if the other events do not follow
-   * there, it is a conflict. @throws WrongExpectedRevisionError, AppendOutcomeUnknownError,
-   * EventStoreUnavailableError
+   * store searches the last 1,000 events of the stream for the last occurrence of the first id (an append at
+   * an exact revision can repeat it); if the other events do not follow there, it is a conflict.
+   * @throws WrongExpectedRevisionError, AppendOutcomeUnknownError, EventStoreUnavailableError
    */
   append(
     stream: string,

@@ -2,8 +2,9 @@ import type { Pool } from 'pg';
 import { AppendOutcomeUnknownError, type Position } from '../event-store/event-store.ts';
 
 /**
- * For event logs outside Postgres, between the append and its answer: an append without an answer is
- * repeated. @param pool must wait for the disk: without the position a read can miss an answered write
+ * For event logs outside Postgres. Call it between the append and its answer, so that every answered write is
+ * included; other appends are included when they are repeated, or at the account's next write.
+ * @param pool must wait for the disk: without the position a read can miss an answered write
  * @throws AppendOutcomeUnknownError
  */
 export const createRecordPosition =

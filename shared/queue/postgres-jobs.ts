@@ -74,8 +74,8 @@ export const openPostgresJobs = async (
 const CLOCK_MS_MAX = 2_500;
 const CLOCK_MS_NOTED = 1_000;
 
-// BullMQ uses the worker's clock: a worker minutes ahead would take the jobs of others, and none would take
-// over its own.
+// BullMQ compares locks with the worker's clock: a worker minutes ahead would take the jobs of others, and if
+// it dies, none would take over its jobs.
 const refuseOtherTime = async (client: PoolClient, clock: Clock, log: Logger): Promise<void> => {
   const before = clock.now();
   const { rows } = await client.query<{ now: number }>(

@@ -12,7 +12,7 @@ export interface S3Location {
 const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
 const PREFIX = /^(?:[A-Za-z0-9_.-]+\/)*$/;
 const REGION = /^[a-z0-9-]{1,40}$/;
-const HTTP = /^https?:\/\//i;
+const HTTP_AND_HOST = /^https?:\/\/[^/\\]/i;
 
 /** `s3://[key:secret@]bucket[/prefix]?region=R[&endpoint=URL]`. @throws RangeError without the text */
 export const parseS3Location = (text: string): S3Location => {
@@ -25,7 +25,7 @@ export const parseS3Location = (text: string): S3Location => {
   const isWhole = (username === '') === (password === '');
   if (protocol !== 's3:' || hash !== '' || port !== '' || !isKnown || !isWhole) throw wrong();
   if (!BUCKET.test(hostname) || !PREFIX.test(prefix) || !REGION.test(region)) throw wrong();
-  if (endpoint !== null && !(HTTP.test(endpoint) && URL.canParse(endpoint))) throw wrong();
+  if (endpoint !== null && !(HTTP_AND_HOST.test(endpoint) && URL.canParse(endpoint))) throw wrong();
   return {
     bucket: hostname,
     prefix,

@@ -134,7 +134,8 @@ interface EntryRow {
 /** With more due entries, all accounts of the kind are read: a long backlog must not hide the others. */
 const DUE_FEW = 1_000;
 
-// The lock needs a separate statement: each sees what was committed when it began.
+// Only one process counts leases at a time. The lock needs a separate statement: each sees what was committed
+// when it began.
 const offer = (
   pool: Pool,
   kind: string,

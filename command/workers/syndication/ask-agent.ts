@@ -32,7 +32,7 @@ const FOLLOW_EVERY_MS = { min: 2_000, max: 60_000 };
  * Polls an accepted task until it ends, without using up its account's slot or its attempts. An unfinished
  * task must end before the next call, or it would undo that.
  * @param onTakenIn records the accepted task; later runs poll it
- * @throws PostponeJobError while the agent works; RetryJobError when the run was aborted
+ * @throws TryAgainError while the agent works, or when the run was aborted
  */
 export const askAgent = async (
   options: AskAgentOptions,
@@ -55,7 +55,7 @@ export const askAgent = async (
   throw later(FOLLOW_EVERY_MS.min);
 };
 
-/** The result of the earlier generation does not matter. @throws PostponeJobError while the agent works */
+/** The result of the earlier generation does not matter. @throws TryAgainError while the agent works */
 export const awaitEarlier = async (options: AskAgentOptions, question: Question): Promise<void> => {
   const { submitted, generation } = question.record;
   if (submitted !== undefined && submitted.generation < generation) {

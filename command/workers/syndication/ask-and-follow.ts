@@ -3,7 +3,7 @@ import { askAgent, type FinalAnswer, type Question } from './ask-agent.ts';
 import { submitted } from './record-steps.ts';
 import type { SyndicateOptions } from './syndicate-options.ts';
 
-/** Records an accepted task; later runs poll it. @throws PostponeJobError while the agent works */
+/** Records an accepted task; later runs poll it. @throws TryAgainError while the agent works */
 export const askAndFollow = (
   options: SyndicateOptions,
   question: Question,

@@ -25,7 +25,7 @@ export interface AudienceParts extends Purgeable {
    * Parts of at most `MEMBERS_MAX` members, stored before they are sent, so that every attempt of every
    * worker sends identical bytes. Members come in the order of their changes, up to the delivery's revision.
    * @param record a started record; its request contains the scope
-   * @throws PostponeJobError until the read model has reached the revision
+   * @throws TryAgainError until the read model has reached the revision
    */
   of(record: SyndicationRecord): AsyncIterable<DeliveryPart>;
   forget(record: SyndicationRecord): Promise<void>;

@@ -24,7 +24,7 @@ import { keepTheRest } from './withdraw.ts';
 import { membersConcealed } from './without-members.ts';
 import { mapTexts } from './without-token.ts';
 
-/** Later changes are listed as new work. @throws RetryJobError, PostponeJobError to be run again */
+/** Later changes are listed as new work. @throws TryAgainError */
 export const take = async (
   options: SyndicateOptions,
   question: Question,
@@ -97,7 +97,7 @@ interface Beginning {
   readonly holders: Holders;
 }
 
-/** Call immediately before the start: both may change. @throws PostponeJobError while the read model lags */
+/** Call immediately before the start: both may change. @throws TryAgainError while the read model lags */
 export const loadBeginning = async (
   { atAgents }: Pick<SyndicateOptions, 'atAgents'>,
   record: SyndicationRecord,

@@ -21,7 +21,7 @@ export interface Work {
 
 const NO_AGENT = 'The agent is not registered any more.';
 
-/** May run twice: each step is one command with a fixed id. @throws RetryJobError, PostponeJobError */
+/** May run twice: each step is one command with a fixed id. @throws TryAgainError */
 export const syndicate = async (options: SyndicateOptions, work: Work, run: WorkRun): Promise<WorkResult> => {
   const loaded = await loadRecord(options, work);
   if (loaded === undefined) return DONE;

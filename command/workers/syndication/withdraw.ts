@@ -23,7 +23,7 @@ import { TryAgainError } from './try-again.ts';
 /** After this time since switching off, deletion is given up; switching off again restarts it. */
 const TRIED_MS = 24 * 60 * 60_000;
 
-/** After a failure the record stays DISABLED, with the reason. @throws RetryJobError, PostponeJobError */
+/** After a failure the record stays DISABLED, with the reason. @throws TryAgainError */
 export const withdraw = async (options: SyndicateOptions, question: Question): Promise<void> => {
   const { record, kind } = question;
   const isOver = options.clock.now() - Date.parse(record.updatedAt) >= TRIED_MS;

@@ -45,7 +45,8 @@ export const cancelWhenInTheWay = (
   });
 
 /**
- * For work that is useless after one cancellation: cancels all its further statements, too.
+ * For work that is useless after one cancellation: cancels all its further statements, too. Otherwise a
+ * connection that was between two statements would run the rest.
  * @returns `inTheWay`: aborted after the first cancellation; `stop`: stops this
  */
 export const endWhenInTheWay = (

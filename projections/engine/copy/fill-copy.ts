@@ -70,7 +70,7 @@ const fillOnce = async (
   });
 };
 
-/** A log read to its end has no more events before `target`, even if that is a filter's progress. */
+/** The log reaches `target` (`requireLog`): read to its end, it has no more events before, even if none is at it. */
 const upTo = (batch: EventBatch, target: Position): EventBatch =>
   batch.caughtUp || comparePositions(batch.position, target) > 0
     ? {

@@ -72,6 +72,7 @@ const askAll = ({ known, learnt, isCluster, clients, doubted }: Round): Promise<
     };
     const decide = (): void => {
       const { claim, followed } = strongest();
+      // More followers name a node that has not answered yet: wait for its answer.
       if ([...unanswered].some((key) => (followers.get(key) ?? 0) > Math.max(0, followed))) return;
       const leaderless = failures.filter(({ error }) => isNotReady(error)).length;
       isOver = true;

@@ -19,7 +19,7 @@ export interface LogEndReader {
   read(): Promise<LogEnd>;
 }
 
-/** If all these events are system events, the oldest counts as the head. */
+/** If all these events are system events, the oldest counts as the head: no own event follows it. */
 const SCANS = [1, 32, 1_000];
 const EMPTY: LogEnd = { head: START, end: START };
 

@@ -71,7 +71,7 @@ const openLog = async (path: string) => {
 /** The graceful stop of Node has 10 s in total. */
 const STOP_SECONDS_MAX = { fast: 6, immediate: 2 };
 
-/** Does not use `pg_ctl status`: with a stale pid file it reports any process with the pid. */
+// An immediate stop loses no committed data. `pg_ctl status` reports any process that has reused the pid.
 export const stopPostgres = async (cluster: RunnableCluster): Promise<void> => {
   const stop = async (mode: keyof typeof STOP_SECONDS_MAX): Promise<void> => {
     const found = await findPostmaster(cluster.dataDirectory);

@@ -2,7 +2,7 @@ import { Client } from 'pg';
 import { settled } from '../../async/timeout.ts';
 import { stopPostgres, type RunnableCluster } from './pg-ctl.ts';
 
-/** Every user of this Postgres shares the lock; the only user gets it exclusively. */
+/** Every user of this Postgres shares the lock; the only user gets it exclusively. In the database `postgres`. */
 const USERS_LOCK = 7_216_000;
 
 const CONNECT_TIMEOUT_MS = 3_000;
