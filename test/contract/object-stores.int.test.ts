@@ -187,6 +187,7 @@ describe('the address of an S3 store', () => {
     's3://key@assets',
     's3://assets:9000',
     's3://assets?endpoint=minio',
+    's3://assets?endpoint=https:///minio',
     's3://assets?regoin=x',
     's3://assets/a%2f..',
     'nonsense',
