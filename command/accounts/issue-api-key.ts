@@ -41,8 +41,8 @@ export interface IssuedApiKey {
 }
 
 /**
- * The row comes first, because the event lacks the hash; it becomes live after the event, after a crash by
- * the read model. Without an event it is deleted later (`retire-keys.ts`). A repeat returns the same key: the
+ * The row comes first, because the event lacks the hash. It becomes live after the event; after a crash the
+ * read model activates it. Without an event it is deleted later (`retire-keys.ts`). A repeat returns the same key: the
  * id derives from the command, the secret is read from the row.
  * @throws ApiError CONFLICT at the limit of 100, or when another credential repeats the command
  */

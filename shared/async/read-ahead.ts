@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 /**
  * Prefetches one item if `isMoreThere`. Otherwise, at the end of the log, the next batch would start with its
  * first event, and events that arrive while the last batch commits would wait for two commits. A consumer
- * that ends early must abort the source.
+ * that ends early must abort the source, because the prefetch is not awaited.
  */
 export async function* readAhead<T>(
   source: AsyncIterable<T>,

@@ -30,8 +30,8 @@ export interface IdempotencyStore {
 }
 
 /**
- * With events in the same database, `pool` may commit asynchronously: an event that survives a crash still
- * has its claim.
+ * With events in the same database, `pool` may commit asynchronously: commits keep their order in the
+ * write-ahead log, so an event that survives a crash still has its claim.
  */
 export const createIdempotencyStore = (pool: Pool): IdempotencyStore => {
   const batches = { batchMax: 200, inFlightMax: 2 };

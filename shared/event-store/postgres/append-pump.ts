@@ -63,7 +63,7 @@ export const createAppendPump = (
           await connection.connect();
           continue;
         }
-        // An append in the queue is definitely not written.
+        // Take a batch only when it can be sent: an append in the queue is definitely not written.
         const batch = queue.takeBatch(Math.max(SPLIT_FROM, Math.ceil(queue.ready / (idle.length + 1))));
         const last = batch.length === 0 ? undefined : await deliverBatch(connection, batch);
         for (const append of batch) queue.done(append);
