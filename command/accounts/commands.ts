@@ -41,7 +41,10 @@ const settleAccess = async ({ store, rows }: RowWrites, customerId: number): Pro
   await rows.writeAccess([{ customerId, revision, disabledAt: state.disabledAt ?? null }]);
 };
 
-/** After a crash the read model writes the row: the operator saw no answer, but the user exists. @throws ApiError NOT_FOUND */
+/**
+ * After a crash the read model writes the row: the user exists although the operator saw no answer.
+ * @throws ApiError NOT_FOUND
+ */
 export const addUser = async (
   { store, rows, clock }: RowWrites,
   customerId: number,
