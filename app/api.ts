@@ -56,7 +56,7 @@ import type { ProjectionProgress } from '../shared/follow-log/projection-progres
 import type { KeyRing } from '../shared/secrets/key-ring.ts';
 import type { SecretStore } from '../shared/secrets/secret-store.ts';
 import type { ObjectStore } from '../shared/storage/object-store.ts';
-import type { AskDatabase } from '../command/assets/load.ts';
+import type { AskDatabase } from '../command/assets/handler.ts';
 import { createLookups } from './lookups.ts';
 import { findAccountNow } from './lookups/find-accounts.ts';
 import { registerAnswerMetrics } from './metrics.ts';

@@ -1,5 +1,5 @@
 import { openAccount, type NewAccount, type OpenedAccount } from '../command/accounts/open-account.ts';
-import { loadDirectory } from '../command/sellers/load.ts';
+import { loadDirectory } from '../command/sellers/handler.ts';
 import type { Installation } from './installation.ts';
 import { systemClock } from '../shared/async/clock.ts';
 import { notFound } from '../shared/http/errors.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Pool, PoolClient } from 'pg';
-import { executeOnAudience } from '../command/audiences/load.ts';
+import { executeOnAudience } from '../command/audiences/handler.ts';
 import type { Installation } from '../app/installation.ts';
 import { personalDataEvents, personalDataStream } from '../domain/personal-data/events.ts';
 import { deliveriesTable, restartDeliveries } from '../command/workers/syndication/restart-deliveries.ts';

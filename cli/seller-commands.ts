@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { ReviewCreativeBody } from '../domain/creatives/input.ts';
 import { reviewForSeller } from '../command/creatives/review-creative.ts';
-import { loadDirectory } from '../command/sellers/load.ts';
+import { loadDirectory } from '../command/sellers/handler.ts';
 import { addSeller, changeSeller } from '../command/sellers/commands.ts';
 import { SellerInput } from '../domain/sellers/input.ts';
 import type { Seller } from '../domain/sellers/resource.ts';

@@ -1,5 +1,5 @@
 import type { ClientBase } from 'pg';
-import type { AccountNow, AskDatabase } from '../../command/assets/load.ts';
+import type { AccountNow, AskDatabase } from '../../command/assets/handler.ts';
 import { isWholeSql } from '../../shared/follow-log/written-position.ts';
 
 /** @param pool not bound to an account */

@@ -11,7 +11,7 @@ import {
   type AccountRows,
   type AccountWrites,
   type InstallationWrites,
-} from './load.ts';
+} from './handler.ts';
 
 type RowWrites = Pick<InstallationWrites, 'store' | 'clock'> & { readonly rows: AccountRows };
 

@@ -10,7 +10,7 @@ import { isoTimestamp } from '../../shared/async/clock.ts';
 import type { CommandContext } from '../../shared/aggregate/command-context.ts';
 import { AlreadyDoneError, type ApiError } from '../../shared/http/errors.ts';
 import { derivedId } from '../../shared/aggregate/ids.ts';
-import { accountRefused, loadAccount, runOnAccount, type AccountWrites } from './load.ts';
+import { accountRefused, loadAccount, runOnAccount, type AccountWrites } from './handler.ts';
 import {
   announceKeyRow,
   deleteKeyRow,

@@ -3,7 +3,7 @@ import { firstUser } from '../../domain/accounts/account.ts';
 import { scopesOfRole } from '../../domain/accounts/access.ts';
 import { generateApiKey } from '../../shared/secrets/api-key.ts';
 import { isoTimestamp } from '../../shared/async/clock.ts';
-import { runOnAccount, type AccountRows, type InstallationWrites } from './load.ts';
+import { runOnAccount, type AccountRows, type InstallationWrites } from './handler.ts';
 
 export interface OpenedAccount {
   readonly customerId: number;

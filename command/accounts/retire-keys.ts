@@ -4,7 +4,7 @@ import { isoTimestamp } from '../../shared/async/clock.ts';
 import { REPLAY_HOURS } from '../../shared/idempotency/claim.ts';
 import type { Purgeable } from '../../shared/async/purge-regularly.ts';
 import { createSweep } from '../../shared/work-list/sweep.ts';
-import { loadAccount, runOnAccount, type InstallationWrites } from './load.ts';
+import { loadAccount, runOnAccount, type InstallationWrites } from './handler.ts';
 
 /** Abandoned idempotency keys are kept this long, so a repeat may complete the command until then. */
 const UNANNOUNCED_HOURS = 2 * REPLAY_HOURS;

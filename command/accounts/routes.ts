@@ -5,7 +5,7 @@ import { NewApiKeyResource } from '../../domain/accounts/resource.ts';
 import type { CommandContext } from '../../shared/aggregate/command-context.ts';
 import { route, type RequestContext, type Route } from '../../shared/http/route.ts';
 import { boundedText } from '../../domain/values.ts';
-import type { AccountWrites } from './load.ts';
+import type { AccountWrites } from './handler.ts';
 import { issueApiKey } from './issue-api-key.ts';
 import { revokeApiKey } from './commands.ts';
 

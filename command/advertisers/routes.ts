@@ -10,7 +10,7 @@ import { pathIntegerId } from '../../shared/http/schemas.ts';
 import type { IdSequence } from '../../shared/postgres/sequence.ts';
 import { bareBrand, type FindBrand } from '../brands/find-brand.ts';
 import { createAdvertiser, updateAdvertiser } from './commands.ts';
-import { executeOnAdvertiser, loadAdvertiser, runOnAdvertiser } from './load.ts';
+import { executeOnAdvertiser, loadAdvertiser, runOnAdvertiser } from './handler.ts';
 
 export interface AdvertiserWrites extends CommandStores {
   readonly clock: Clock;

@@ -9,7 +9,7 @@ import { conflict, invalid, notFound } from '../../shared/http/errors.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
 import type { SecretStore } from '../../shared/secrets/secret-store.ts';
 import type { AskCapabilities } from './agent-capabilities.ts';
-import { createAgent, loadAgent, runOnAgent } from './load.ts';
+import { createAgent, loadAgent, runOnAgent } from './handler.ts';
 
 export interface AgentWrites {
   readonly store: EventStore;

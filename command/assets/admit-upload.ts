@@ -3,8 +3,8 @@ import { assetIdOfUpload, shownAssetId, type Asset } from '../../domain/assets/r
 import type { LoadedStream } from '../../shared/aggregate/load-stream.ts';
 import { apiErrorOf } from '../../shared/http/api-error-of.ts';
 import { ApiError, KnownHolderError, unavailable } from '../../shared/http/errors.ts';
-import { writableAdvertiser } from '../advertisers/load.ts';
-import { loadAsset, type AccountNow, type AssetWrites } from './load.ts';
+import { writableAdvertiser } from '../advertisers/handler.ts';
+import { loadAsset, type AccountNow, type AssetWrites } from './handler.ts';
 import type { UploadGrant } from './upload-token.ts';
 
 export interface AdmittedUpload {

@@ -14,8 +14,8 @@ import { ApiError, conflict, notFound } from '../../shared/http/errors.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
 import { mediaTypeOf } from '../../shared/storage/media-types.ts';
 import { objectKeyOf } from '../../shared/storage/object-store.ts';
-import { writableAdvertiser } from '../advertisers/load.ts';
-import { executeOnAsset, loadAsset, type AssetWrites } from './load.ts';
+import { writableAdvertiser } from '../advertisers/handler.ts';
+import { executeOnAsset, loadAsset, type AssetWrites } from './handler.ts';
 import type { ObjectAttempts } from './object-attempts.ts';
 
 const TOKEN_MINUTES = 15;

@@ -1,4 +1,4 @@
-import type { AskDatabase } from './load.ts';
+import type { AskDatabase } from './handler.ts';
 
 /** Recorded before an object is written or deleted, so that the sweep finds what a crash leaves behind. */
 export interface ObjectAttempts {

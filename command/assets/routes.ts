@@ -5,7 +5,7 @@ import { route, type Route } from '../../shared/http/route.ts';
 import { boundedText } from '../../domain/values.ts';
 import { pathIntegerId } from '../../shared/http/schemas.ts';
 import { removeAsset, reserveUpload } from './commands.ts';
-import type { AssetWrites } from './load.ts';
+import type { AssetWrites } from './handler.ts';
 import { createObjectAttempts, type ObjectAttempts } from './object-attempts.ts';
 import { uploadRoutes } from './upload-routes.ts';
 

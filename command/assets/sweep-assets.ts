@@ -3,7 +3,7 @@ import { derivedId } from '../../shared/aggregate/ids.ts';
 import type { Purgeable } from '../../shared/async/purge-regularly.ts';
 import { objectKeyOf } from '../../shared/storage/object-store.ts';
 import { createSweep } from '../../shared/work-list/sweep.ts';
-import { executeOnAsset, loadAsset, type AssetWrites } from './load.ts';
+import { executeOnAsset, loadAsset, type AssetWrites } from './handler.ts';
 import { createObjectAttempts, type UnsettledAttempt } from './object-attempts.ts';
 
 type SweepWrites = Pick<AssetWrites, 'store' | 'pool' | 'clock' | 'objects'>;

@@ -21,7 +21,7 @@ import {
   uploadActor,
   type AdmittedUpload,
 } from './admit-upload.ts';
-import { executeOnAsset, type AssetWrites } from './load.ts';
+import { executeOnAsset, type AssetWrites } from './handler.ts';
 import { inspectBytes } from './inspect-bytes.ts';
 import type { ObjectAttempts } from './object-attempts.ts';
 import { createOpenUploads, type OpenUploads } from './open-uploads.ts';

@@ -16,7 +16,7 @@ import {
 } from '../resource-syncs/commands.ts';
 import { acceptTask } from '../tasks/commands.ts';
 import { readMembers, storeMembers, type MemberChanges, type ReadMembers } from './audience-members.ts';
-import { executeOnAudience } from './load.ts';
+import { executeOnAudience } from './handler.ts';
 
 const audiences: SyncedKind<AudienceState, AudienceCommand, never> = {
   category: AUDIENCE,

@@ -4,9 +4,9 @@ import { omitUndefined } from '../../shared/aggregate/omit-undefined.ts';
 import { ApiError } from '../../shared/http/errors.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
 import { derivedId } from '../../shared/aggregate/ids.ts';
-import { lockCurrency } from '../advertisers/load.ts';
+import { lockCurrency } from '../advertisers/handler.ts';
 import type { CreateCampaignBody } from '../../domain/campaigns/input.ts';
-import { createNewCampaign, loadCampaign, type CampaignStores } from './load.ts';
+import { createNewCampaign, loadCampaign, type CampaignStores } from './handler.ts';
 
 /**
  * Locks the advertiser's currency first: in the other order it could change while the campaign exists. A

@@ -3,7 +3,7 @@ import { isoTimestamp, type Clock } from '../../shared/async/clock.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 import type { Purgeable } from '../../shared/async/purge-regularly.ts';
 import { createSweep } from '../../shared/work-list/sweep.ts';
-import { executeOnCampaign } from './load.ts';
+import { executeOnCampaign } from './handler.ts';
 
 const ACTOR = 'worker:campaigns';
 

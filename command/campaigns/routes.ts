@@ -10,10 +10,10 @@ import { isoTimestamp } from '../../shared/async/clock.ts';
 import { notFound } from '../../shared/http/errors.ts';
 import { route, type RequestContext, type Route } from '../../shared/http/route.ts';
 import { pathTextId } from '../../shared/http/schemas.ts';
-import { loadAdvertiser } from '../advertisers/load.ts';
+import { loadAdvertiser } from '../advertisers/handler.ts';
 import { CreateCampaignBody, UpdateCampaignBody } from '../../domain/campaigns/input.ts';
 import { createCampaign } from './commands.ts';
-import { loadCampaign, runOnCampaign, type CampaignStores } from './load.ts';
+import { loadCampaign, runOnCampaign, type CampaignStores } from './handler.ts';
 
 const path = '/api/v2/buyer/campaigns';
 const write = { tag: 'Campaigns', access: 'exchange:write' } as const;

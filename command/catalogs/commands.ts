@@ -25,7 +25,7 @@ import {
   type SyncWrites,
 } from '../resource-syncs/commands.ts';
 import { storeCatalogItems } from './catalog-content.ts';
-import { executeOnCatalog, loadCatalog } from './load.ts';
+import { executeOnCatalog, loadCatalog } from './handler.ts';
 
 type Content = CatalogDefinition['content'];
 

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { VariantCopy } from '../../domain/creative-sessions/resource.ts';
 import { formatLabelOf } from '../../domain/creatives/format-kinds.ts';
-import { findLiveConnection } from '../engines/load.ts';
-import type { ConnectionStores } from '../engines/load.ts';
+import { findLiveConnection } from '../engines/handler.ts';
+import type { ConnectionStores } from '../engines/handler.ts';
 import type { CreativeBrief, CreativeEngine, CreativeEngines } from './creative-engine.ts';
 
 /** Fixed rules, without a model or a network. Equal input gives equal output. */

@@ -22,8 +22,8 @@ import { omitUndefined } from '../../shared/aggregate/omit-undefined.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
 import { createGenerated } from '../creatives/create-creative.ts';
-import { openCampaign } from '../creatives/load.ts';
-import { loadCreative } from '../creatives/load.ts';
+import { openCampaign } from '../creatives/handler.ts';
+import { loadCreative } from '../creatives/handler.ts';
 import { askEngine, briefOf, evaluationsOf, GeneratedCopies, RefinedCopy } from './creative-engine.ts';
 import {
   beginChange,
@@ -36,7 +36,7 @@ import {
   runOnSession,
   type SessionPath,
   type SessionWrites,
-} from './load.ts';
+} from './handler.ts';
 
 /**
  * Asks the engine before the event, so that every session has variants.

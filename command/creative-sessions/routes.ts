@@ -16,7 +16,7 @@ import { shownCreativeId } from '../../domain/creatives/resource.ts';
 import { route, type Route } from '../../shared/http/route.ts';
 import { pathTextId } from '../../shared/http/schemas.ts';
 import { evaluateSession, finalizeSession, refineVariant, startSession } from './commands.ts';
-import type { SessionWrites } from './load.ts';
+import type { SessionWrites } from './handler.ts';
 
 const path = '/api/v2/buyer/campaigns/{id}/creative-sessions';
 const write = { tag: 'Creative sessions', access: 'exchange:write' } as const;

@@ -20,7 +20,7 @@ import {
   openCampaign,
   runOnCreative,
   type CreativeWrites,
-} from './load.ts';
+} from './handler.ts';
 
 const TRIES_MAX = 5;
 

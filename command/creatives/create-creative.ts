@@ -15,7 +15,7 @@ import { ofRequest } from '../../shared/aggregate/handler-for.ts';
 import { omitUndefined } from '../../shared/aggregate/omit-undefined.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
 import { derivedId } from '../../shared/aggregate/ids.ts';
-import { writableAdvertiser } from '../advertisers/load.ts';
+import { writableAdvertiser } from '../advertisers/handler.ts';
 import { requireAssets } from './require-assets.ts';
 import type { CreateCreativeBody } from '../../domain/creatives/input.ts';
 import { holdName, releaseNames, type WantedName } from './hold-names.ts';
@@ -27,7 +27,7 @@ import {
   loadCreative,
   openCampaign,
   type CreativeWrites,
-} from './load.ts';
+} from './handler.ts';
 
 /**
  * Claims the name first. After a crash in between, a repeat with the same key completes the creative; without

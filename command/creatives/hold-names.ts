@@ -10,8 +10,8 @@ import { isoTimestamp } from '../../shared/async/clock.ts';
 import { handlerFor } from '../../shared/aggregate/handler-for.ts';
 import { ApiError, NotDoneError } from '../../shared/http/errors.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
-import type { CampaignStores } from '../campaigns/load.ts';
-import { loadCreative } from './load.ts';
+import type { CampaignStores } from '../campaigns/handler.ts';
+import { loadCreative } from './handler.ts';
 
 const { execute, loadAt } = handlerFor(creativeNamesAggregate);
 

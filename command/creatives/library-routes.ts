@@ -10,7 +10,7 @@ import { ApiError, notFound } from '../../shared/http/errors.ts';
 import { route, type RequestContext, type Route } from '../../shared/http/route.ts';
 import { pathIntegerId, pathTextId } from '../../shared/http/schemas.ts';
 import { derivedId } from '../../shared/aggregate/ids.ts';
-import { writableAdvertiser } from '../advertisers/load.ts';
+import { writableAdvertiser } from '../advertisers/handler.ts';
 import { archiveCreative, attachCreative, detachCreative, promoteCreative } from './commands.ts';
 import { createInLibrary } from './create-creative.ts';
 import {
@@ -18,7 +18,13 @@ import {
   CreateLibraryCreativeBody,
   SaveToLibraryBody,
 } from '../../domain/creatives/input.ts';
-import { creativeDoneBefore, findCampaign, findCreative, openCampaign, type CreativeWrites } from './load.ts';
+import {
+  creativeDoneBefore,
+  findCampaign,
+  findCreative,
+  openCampaign,
+  type CreativeWrites,
+} from './handler.ts';
 
 const path = '/api/v2/buyer/advertisers/{id}/creatives';
 const tag = 'Creatives';

@@ -2,7 +2,7 @@ import { assetIdsOf, type Creative } from '../../domain/creatives/resource.ts';
 import type { CommandStores } from '../../shared/aggregate/handler-for.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
 import { assetIdOf } from '../../domain/assets/resource.ts';
-import { loadAsset } from '../assets/load.ts';
+import { loadAsset } from '../assets/handler.ts';
 
 /** @throws ApiError NOT_FOUND with the path of the first asset that is not ready */
 export const requireAssets = async (

@@ -6,9 +6,9 @@ import type { CommandContext } from '../../shared/aggregate/command-context.ts';
 import { ofRequest } from '../../shared/aggregate/handler-for.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
-import { loadAdvertiser } from '../advertisers/load.ts';
-import type { CampaignStores } from '../campaigns/load.ts';
-import { loadDirectory } from '../sellers/load.ts';
+import { loadAdvertiser } from '../advertisers/handler.ts';
+import type { CampaignStores } from '../campaigns/handler.ts';
+import { loadDirectory } from '../sellers/handler.ts';
 import { acceptTask } from '../tasks/commands.ts';
 import type { ReviewCreativeBody } from '../../domain/creatives/input.ts';
 import {
@@ -18,7 +18,7 @@ import {
   findCreative,
   isAdvertiserArchived,
   runOnCreative,
-} from './load.ts';
+} from './handler.ts';
 
 /**
  * @returns the reviews of these sellers, and the task

@@ -14,7 +14,13 @@ import { pathIntegerId, pathTextId } from '../../shared/http/schemas.ts';
 import { detachCreative, updateCreative } from './commands.ts';
 import { createInCampaign, duplicateCreative } from './create-creative.ts';
 import { libraryCreativeWriteRoutes } from './library-routes.ts';
-import { creativeDoneBefore, findCampaign, findCreative, openCampaign, type CreativeWrites } from './load.ts';
+import {
+  creativeDoneBefore,
+  findCampaign,
+  findCreative,
+  openCampaign,
+  type CreativeWrites,
+} from './handler.ts';
 import { reviewAsSeller, reviewOwnCreative, submitCreative, type ReviewStores } from './review-creative.ts';
 
 const path = '/api/v2/buyer/campaigns/{id}/creatives';

@@ -13,7 +13,7 @@ import {
   runOnConnection,
   slotIdOf,
   type ConnectionStores,
-} from './load.ts';
+} from './handler.ts';
 import type { VerifyKey } from './verify-key.ts';
 
 export interface ConnectionWrites extends ConnectionStores {

@@ -15,9 +15,9 @@ import { route, type RequestContext, type Route } from '../../shared/http/route.
 import { pathIntegerId, pathTextId, queryOffset } from '../../shared/http/schemas.ts';
 import { derivedId } from '../../shared/aggregate/ids.ts';
 import { ReadModelBehindError } from '../../shared/follow-log/consistent-read.ts';
-import { loadAdvertiser } from '../advertisers/load.ts';
+import { loadAdvertiser } from '../advertisers/handler.ts';
 import { connectEngine, forget, type ConnectionWrites } from './commands.ts';
-import { runOnConnection, slotIdOf } from './load.ts';
+import { runOnConnection, slotIdOf } from './handler.ts';
 
 const path = '/api/v2/buyer/creative-engines/{id}/connections';
 const onePath = `${path}/{connectionId}`;

@@ -15,7 +15,7 @@ import {
   type SyncResult,
   type SyncWrites,
 } from '../resource-syncs/commands.ts';
-import { executeOnEventSource } from './load.ts';
+import { executeOnEventSource } from './handler.ts';
 
 const eventSources: SyncedKind<EventSourceState, EventSourceCommand, EventSourceRefusal> = {
   category: EVENT_SOURCE,

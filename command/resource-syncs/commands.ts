@@ -8,7 +8,7 @@ import type { RequestContext } from '../../shared/http/route.ts';
 import { RefusedItem } from '../../shared/json/refused-item.ts';
 import { resourceIdOf } from '../../shared/aggregate/ids.ts';
 import { ReadModelBehindError } from '../../shared/follow-log/consistent-read.ts';
-import { writableAdvertiser } from '../advertisers/load.ts';
+import { writableAdvertiser } from '../advertisers/handler.ts';
 import { carryOut, planSync, type SyncHandler, type SyncStep, type SyncStores } from './plan-sync.ts';
 
 export interface SyncWrites extends SyncStores {

@@ -8,8 +8,8 @@ import type { EventStore } from '../../shared/event-store/event-store.ts';
 import type { Logger } from 'pino';
 import { deleteStoredSecret, secretsAfter, type StoredSecret } from '../../shared/secrets/stored-secrets.ts';
 import type { Purgeable } from '../../shared/async/purge-regularly.ts';
-import { loadAgent } from '../agents/load.ts';
-import { loadConnection, type ConnectionStores } from '../engines/load.ts';
+import { loadAgent } from '../agents/handler.ts';
+import { loadConnection, type ConnectionStores } from '../engines/handler.ts';
 
 export interface OrphanSecretsOptions extends ConnectionStores {
   readonly pool: Pick<Pool, 'query'>;

@@ -4,7 +4,7 @@ import type { Seller, SellerDirectory } from '../../domain/sellers/resource.ts';
 import { isoTimestamp, type Clock } from '../../shared/async/clock.ts';
 import { omitUndefined } from '../../shared/aggregate/omit-undefined.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
-import { runOnDirectory } from './load.ts';
+import { runOnDirectory } from './handler.ts';
 
 interface Writes {
   readonly store: EventStore;

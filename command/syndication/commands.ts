@@ -12,11 +12,11 @@ import type { CommandStores } from '../../shared/aggregate/handler-for.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
 import { resourceIdOf } from '../../shared/aggregate/ids.ts';
-import { loadAdvertiser, writableAdvertiser } from '../advertisers/load.ts';
-import { loadAgent, loadAgentOfAnyTime } from '../agents/load.ts';
+import { loadAdvertiser, writableAdvertiser } from '../advertisers/handler.ts';
+import { loadAgent, loadAgentOfAnyTime } from '../agents/handler.ts';
 import { carryOut, stepRequest, type SyncStores } from '../resource-syncs/plan-sync.ts';
 import type { SyndicatedKinds } from './syndicated-kinds.ts';
-import { syndicationHandler } from './load.ts';
+import { syndicationHandler } from './handler.ts';
 
 export interface SyndicationWrites extends SyncStores {
   readonly kinds: SyndicatedKinds;

@@ -1,7 +1,7 @@
-import { loadAudience } from '../audiences/load.ts';
+import { loadAudience } from '../audiences/handler.ts';
 import { readCatalogItems } from '../catalogs/catalog-content.ts';
-import { loadCatalog } from '../catalogs/load.ts';
-import { loadEventSource } from '../event-sources/load.ts';
+import { loadCatalog } from '../catalogs/handler.ts';
+import { loadEventSource } from '../event-sources/handler.ts';
 import type { SyncStores } from '../resource-syncs/plan-sync.ts';
 import {
   CALL_BYTES_MAX,

@@ -1,8 +1,8 @@
 import { randomBytes, randomInt, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { findLiveConnection } from '../../command/engines/load.ts';
-import { slotIdOf } from '../../command/engines/load.ts';
+import { findLiveConnection } from '../../command/engines/handler.ts';
+import { slotIdOf } from '../../command/engines/handler.ts';
 import { connectEngine, type ConnectionWrites } from '../../command/engines/commands.ts';
 import { askSandboxEngine } from '../../command/engines/sandbox-engine.ts';
 import { createVerifyKey } from '../../command/engines/verify-key.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { executeOnAsset } from '../../command/assets/load.ts';
+import { executeOnAsset } from '../../command/assets/handler.ts';
 import { createOrphanedObjects, createOverdueReservations } from '../../command/assets/sweep-assets.ts';
 import { createObjectAttempts } from '../../command/assets/object-attempts.ts';
 import { findEndedFlights, findOverdueReservations } from '../../app/lookups/overdue.ts';

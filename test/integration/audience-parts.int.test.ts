@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Pool, QueryConfig } from 'pg';
-import { loadAudience } from '../../command/audiences/load.ts';
+import { loadAudience } from '../../command/audiences/handler.ts';
 import { storeMembers } from '../../command/audiences/audience-members.ts';
 import { findAudienceMembers } from '../../app/lookups/find-members.ts';
 import {

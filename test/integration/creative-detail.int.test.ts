@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { runOnCampaign, loadCampaign } from '../../command/campaigns/load.ts';
+import { runOnCampaign, loadCampaign } from '../../command/campaigns/handler.ts';
 import {
   archiveCreative,
   attachCreative,
@@ -9,8 +9,8 @@ import {
 } from '../../command/creatives/commands.ts';
 import { createInCampaign, duplicateCreative } from '../../command/creatives/create-creative.ts';
 import { reviewForSeller, submitCreative } from '../../command/creatives/review-creative.ts';
-import { loadCreative } from '../../command/creatives/load.ts';
-import { loadDirectory, runOnDirectory } from '../../command/sellers/load.ts';
+import { loadCreative } from '../../command/creatives/handler.ts';
+import { loadDirectory, runOnDirectory } from '../../command/sellers/handler.ts';
 import { launchedCreatives } from '../../app/lookups/launched-creatives.ts';
 import { listLaunchedCreatives } from '../../command/workers/sellers/list-launched.ts';
 import { submissions as submissionsOf } from '../../command/workers/sellers/submit-launched.ts';

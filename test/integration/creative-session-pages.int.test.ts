@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { loadSession, runOnSession } from '../../command/creative-sessions/load.ts';
+import { loadSession, runOnSession } from '../../command/creative-sessions/handler.ts';
 import { type CreativeSession, shownSessionId } from '../../domain/creative-sessions/resource.ts';
 import { campaignsProjection } from '../../projections/campaigns.ts';
 import { creativeSessionsProjection } from '../../projections/creative-sessions.ts';

@@ -71,11 +71,11 @@ it('tables of projections are read models, and only projections write them', () 
 });
 
 it.each([
-  ['command/campaigns/load.ts', 'select id from campaigns c', 'campaigns'],
-  ['command/campaigns/load.ts', 'delete from campaign_counts', 'campaign_counts'],
+  ['command/campaigns/handler.ts', 'select id from campaigns c', 'campaigns'],
+  ['command/campaigns/handler.ts', 'delete from campaign_counts', 'campaign_counts'],
   ['query/campaigns/list.ts', 'update campaigns set phase = 1', 'campaigns'],
-  ['command/campaigns/load.ts', '\n// A comment.\nselect id from campaigns c', 'campaigns'],
-  ['command/assets/load.ts', `oldRows(pool, 'assets', { days: 7 })`, 'assets'],
+  ['command/campaigns/handler.ts', '\n// A comment.\nselect id from campaigns c', 'campaigns'],
+  ['command/assets/handler.ts', `oldRows(pool, 'assets', { days: 7 })`, 'assets'],
 ])('finds a use in %s: %s', (file, text, table) => {
   expect(usesIn(file, `'${text}'`).filter(isForbidden)).toMatchObject([{ file, table }]);
 });

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createCampaign } from '../../command/campaigns/commands.ts';
-import type { CreativeWrites } from '../../command/creatives/load.ts';
+import type { CreativeWrites } from '../../command/creatives/handler.ts';
 import {
   advertiserAggregate,
   advertiserStream,

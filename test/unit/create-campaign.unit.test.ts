@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { lockCurrency, loadAdvertiser } from '../../command/advertisers/load.ts';
+import { lockCurrency, loadAdvertiser } from '../../command/advertisers/handler.ts';
 import { createCampaign } from '../../command/campaigns/commands.ts';
 import { advertiserStream } from '../../domain/advertisers/advertiser.ts';
 import { campaignStream } from '../../domain/campaigns/campaign.ts';

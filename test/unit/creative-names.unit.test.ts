@@ -10,7 +10,7 @@ import {
 import { createInCampaign } from '../../command/creatives/create-creative.ts';
 import { duplicateCreative } from '../../command/creatives/create-creative.ts';
 import { findHeldName } from '../../command/creatives/hold-names.ts';
-import { loadCreative } from '../../command/creatives/load.ts';
+import { loadCreative } from '../../command/creatives/handler.ts';
 import { shownCampaignId, type Campaign } from '../../domain/campaigns/resource.ts';
 import { copyNames, creativeNamesAggregate, newNames } from '../../domain/creatives/creative-names.ts';
 import type { Creative } from '../../domain/creatives/resource.ts';

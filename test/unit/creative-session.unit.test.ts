@@ -7,12 +7,12 @@ import {
   GeneratedCopies,
   type CreativeEngine,
 } from '../../command/creative-sessions/creative-engine.ts';
-import { loadSession } from '../../command/creative-sessions/load.ts';
+import { loadSession } from '../../command/creative-sessions/handler.ts';
 import { builtInEngine } from '../../command/creative-sessions/built-in-engine.ts';
-import type { SessionWrites } from '../../command/creative-sessions/load.ts';
+import type { SessionWrites } from '../../command/creative-sessions/handler.ts';
 import { finalizeSession, startSession } from '../../command/creative-sessions/commands.ts';
-import { runOnCampaign } from '../../command/campaigns/load.ts';
-import { loadCreative } from '../../command/creatives/load.ts';
+import { runOnCampaign } from '../../command/campaigns/handler.ts';
+import { loadCreative } from '../../command/creatives/handler.ts';
 import { shownCampaignId, type Campaign } from '../../domain/campaigns/resource.ts';
 import type { CreativeSessionEvent } from '../../domain/creative-sessions/events.ts';
 import {

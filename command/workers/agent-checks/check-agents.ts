@@ -6,7 +6,7 @@ import { derivedId } from '../../../shared/aggregate/ids.ts';
 import type { SecretStore } from '../../../shared/secrets/secret-store.ts';
 import type { WorkKind, WorkRun } from '../../../shared/work-list/run-work.ts';
 import { DONE, type WorkEntry, type WorkResult } from '../../../shared/work-list/work-list.ts';
-import { executeOnAgent, loadAgent } from '../../agents/load.ts';
+import { executeOnAgent, loadAgent } from '../../agents/handler.ts';
 import { readToken } from '../syndication/ask-agent.ts';
 import type { AskCapabilities } from '../../agents/agent-capabilities.ts';
 

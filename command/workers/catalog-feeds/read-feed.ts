@@ -8,8 +8,8 @@ import type { EventStore } from '../../../shared/event-store/event-store.ts';
 import { derivedId } from '../../../shared/aggregate/ids.ts';
 import type { WorkKind, WorkRun } from '../../../shared/work-list/run-work.ts';
 import { DONE, type WorkEntry, type WorkResult } from '../../../shared/work-list/work-list.ts';
-import { loadAdvertiser } from '../../advertisers/load.ts';
-import { executeOnCatalog, loadCatalog } from '../../catalogs/load.ts';
+import { loadAdvertiser } from '../../advertisers/handler.ts';
+import { executeOnCatalog, loadCatalog } from '../../catalogs/handler.ts';
 import type { Feed, FeedAnswer, FetchFeed } from './fetch-feed.ts';
 
 export interface ReadFeedOptions {

@@ -14,10 +14,10 @@ import { derivedId } from '../../../shared/aggregate/ids.ts';
 import { isoTimestamp } from '../../../shared/async/clock.ts';
 import type { WorkKind } from '../../../shared/work-list/run-work.ts';
 import { DONE, type WorkEntry, type WorkResult } from '../../../shared/work-list/work-list.ts';
-import { loadAdvertiser } from '../../advertisers/load.ts';
-import { loadCampaign, type CampaignStores } from '../../campaigns/load.ts';
-import { executeOnCreative, loadCreative } from '../../creatives/load.ts';
-import { loadDirectory } from '../../sellers/load.ts';
+import { loadAdvertiser } from '../../advertisers/handler.ts';
+import { loadCampaign, type CampaignStores } from '../../campaigns/handler.ts';
+import { executeOnCreative, loadCreative } from '../../creatives/handler.ts';
+import { loadDirectory } from '../../sellers/handler.ts';
 import { causesSince } from '../causes-since.ts';
 
 const ACTOR = 'worker:sellers';

@@ -14,7 +14,7 @@ import { isoTimestamp, type Clock } from '../../../shared/async/clock.ts';
 import type { EventStore, ExpectedRevision, RecordedEvent } from '../../../shared/event-store/event-store.ts';
 import { derivedId, resourceIdOf } from '../../../shared/aggregate/ids.ts';
 import { causesSince, lastCorrelation, lastOf, otherCausesSince, type Occasions } from '../causes-since.ts';
-import { syndicationHandler } from '../../syndication/load.ts';
+import { syndicationHandler } from '../../syndication/handler.ts';
 
 interface StepStores {
   readonly store: EventStore;

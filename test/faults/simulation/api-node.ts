@@ -1,4 +1,4 @@
-import { advertiserRefused } from '../../../command/advertisers/load.ts';
+import { advertiserRefused } from '../../../command/advertisers/handler.ts';
 import { advertiserAggregate, advertiserStream } from '../../../domain/advertisers/advertiser.ts';
 import { isoTimestamp } from '../../../shared/async/clock.ts';
 import { executeCommand } from '../../../shared/aggregate/execute-command.ts';

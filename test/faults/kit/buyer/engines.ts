@@ -1,6 +1,6 @@
 import { engineConnectionResource, type EngineConnection } from '../../../../domain/engines/resource.ts';
 import { engineConnectionStream } from '../../../../domain/engines/engine-connection.ts';
-import { slotIdOf } from '../../../../command/engines/load.ts';
+import { slotIdOf } from '../../../../command/engines/handler.ts';
 import { picked, type Command, type Data, type Reading } from '../command.ts';
 import type { Random } from '../random.ts';
 import { REFUSED_PROBABILITY, type Choice, type ClientState } from './client-state.ts';

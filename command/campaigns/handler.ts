@@ -10,7 +10,7 @@ import {
   staleRevision,
 } from '../../shared/http/errors.ts';
 import { refusals } from '../../shared/http/refusals.ts';
-import { advertiserRefused } from '../advertisers/load.ts';
+import { advertiserRefused } from '../advertisers/handler.ts';
 
 export interface CampaignStores extends Required<CommandStores> {
   readonly clock: Clock;

@@ -4,8 +4,8 @@ import { creativeAggregate, type CreativeRefusal } from '../../domain/creatives/
 import { creativeIdOf, type Creative } from '../../domain/creatives/resource.ts';
 import { handlerFor } from '../../shared/aggregate/handler-for.ts';
 import { ApiError, NotDoneError, notFound, staleRevision } from '../../shared/http/errors.ts';
-import { advertiserRefused, loadAdvertiser, writableAdvertiser } from '../advertisers/load.ts';
-import { campaignRefused, loadCampaign, type CampaignStores } from '../campaigns/load.ts';
+import { advertiserRefused, loadAdvertiser, writableAdvertiser } from '../advertisers/handler.ts';
+import { campaignRefused, loadCampaign, type CampaignStores } from '../campaigns/handler.ts';
 
 export type CreativeWrites = CampaignStores;
 

@@ -10,7 +10,7 @@ import { handlerFor, type CommandStores } from '../../shared/aggregate/handler-f
 import { notFound } from '../../shared/http/errors.ts';
 import { refusals } from '../../shared/http/refusals.ts';
 import { resourceIdOf } from '../../shared/aggregate/ids.ts';
-import { advertiserRefused } from '../advertisers/load.ts';
+import { advertiserRefused } from '../advertisers/handler.ts';
 
 export type ConnectionStores = Required<CommandStores>;
 

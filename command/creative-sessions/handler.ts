@@ -13,7 +13,7 @@ import { handlerFor } from '../../shared/aggregate/handler-for.ts';
 import { alreadyExists, ApiError, conflict, notFound, staleRevision } from '../../shared/http/errors.ts';
 import { refusals } from '../../shared/http/refusals.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
-import { openCampaign, type CreativeWrites } from '../creatives/load.ts';
+import { openCampaign, type CreativeWrites } from '../creatives/handler.ts';
 import type { CreativeEngine, CreativeEngines } from './creative-engine.ts';
 
 export const creativeSessionRefused = refusals<CreativeSessionRefusal>({
