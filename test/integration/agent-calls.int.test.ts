@@ -117,7 +117,7 @@ describe.each(['MCP', 'A2A'] as const)('an AdCP agent over %s', (protocol) => {
     // A worker without the task id repeats the call.
     expect(await call({ idempotencyKey })).toEqual(taken);
     if (taken.outcome !== 'submitted') return;
-    const after = () => call({ idempotencyKey, takenIn: taken });
+    const after = () => call({ idempotencyKey, submittedTask: taken });
     let answer = await after();
     while (answer.outcome === 'submitted') answer = await after();
     expect(answer).toMatchObject({ data: { event_sources: [{ event_source_id: 'web' }] } });
@@ -128,11 +128,11 @@ describe.each(['MCP', 'A2A'] as const)('an AdCP agent over %s', (protocol) => {
     await agent.behave({ mode: 'submitted-failing', delayMs: 0 });
     const taken = await call();
     if (taken.outcome !== 'submitted') throw new Error(JSON.stringify(taken));
-    expect(await call({ takenIn: taken })).toEqual({
+    expect(await call({ submittedTask: taken })).toEqual({
       outcome: 'refused',
       message: 'The review was not passed',
     });
-    expect(await call({ takenIn: { taskId: 'task_unknown', taskOf: 'ADCP' } })).toEqual({
+    expect(await call({ submittedTask: { taskId: 'task_unknown', taskOf: 'ADCP' } })).toEqual({
       outcome: 'refused',
       message: expect.stringContaining('The task does not exist'),
     });
@@ -305,8 +305,8 @@ describe('an agent whose HTTP server sends Retry-After', () => {
     });
     it.each(refusals)('with %i and %s for a poll is polled again after %i ms', async (...refusal) => {
       const origin = await serverThat((text) => text.includes('task-1'), refusal);
-      const takenIn = { taskId: 'task-1', taskOf: protocol === 'A2A' ? 'A2A' : 'ADCP' } as const;
-      const answer = await callAgent({ ...callOf(protocol, `${origin}/a2a`), takenIn });
+      const submittedTask = { taskId: 'task-1', taskOf: protocol === 'A2A' ? 'A2A' : 'ADCP' } as const;
+      const answer = await callAgent({ ...callOf(protocol, `${origin}/a2a`), submittedTask });
       expect(answer).toMatchObject({ outcome: 'retry', afterMs: refusal[2] });
     });
   });
@@ -344,13 +344,13 @@ describe('an agent that answers with a running A2A task', () => {
     const call = callOf('A2A', `${origin}/a2a`);
     const open = { outcome: 'submitted', taskId: 'a2a-1', taskOf: 'A2A' } as const;
     expect(await callAgent(call)).toEqual(open);
-    expect(await callAgent({ ...call, takenIn: open })).toEqual(open);
-    expect(await callAgent({ ...call, takenIn: open })).toEqual({ outcome: 'completed', data: rows });
-    expect(await callAgent({ ...call, takenIn: { ...open, taskId: 'a2a-2' } })).toEqual({
+    expect(await callAgent({ ...call, submittedTask: open })).toEqual(open);
+    expect(await callAgent({ ...call, submittedTask: open })).toEqual({ outcome: 'completed', data: rows });
+    expect(await callAgent({ ...call, submittedTask: { ...open, taskId: 'a2a-2' } })).toEqual({
       outcome: 'refused',
       message: "The agent's task ended as rejected.",
     });
-    expect(await callAgent({ ...call, takenIn: { ...open, taskId: 'a2a-3' } })).toEqual({
+    expect(await callAgent({ ...call, submittedTask: { ...open, taskId: 'a2a-3' } })).toEqual({
       outcome: 'refused',
       message: 'The agent no longer knows the task.',
     });

@@ -5,10 +5,10 @@ import {
   answerOfTask,
   unpacked,
 } from '../../command/workers/syndication/agent-answers.ts';
-import type { TakenIn } from '../../command/workers/syndication/agent-call.ts';
+import type { SubmittedTask } from '../../command/workers/syndication/agent-call.ts';
 import { withoutToken } from '../../command/workers/syndication/without-token.ts';
 
-const taken: TakenIn = { taskId: 'task-1', taskOf: 'ADCP' };
+const taken: SubmittedTask = { taskId: 'task-1', taskOf: 'ADCP' };
 const rows = { event_sources: [{ event_source_id: 'web', action: 'created' }] };
 const refused = (message: string) => ({ outcome: 'refused', message });
 
@@ -115,7 +115,7 @@ it('a token is removed from text content even if JSON escapes it differently', (
 });
 
 describe('a task of the protocol itself', () => {
-  const own: TakenIn = { taskId: 'a2a-1', taskOf: 'A2A' };
+  const own: SubmittedTask = { taskId: 'a2a-1', taskOf: 'A2A' };
   const answerTo = (structuredContent: object, isError = false) =>
     answerOfOwnTask({ structuredContent, isError } as never, own);
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { AgentAnswer, AgentCall, TakenIn } from '../../command/workers/syndication/agent-call.ts';
+import type { AgentAnswer, AgentCall, SubmittedTask } from '../../command/workers/syndication/agent-call.ts';
 import {
   askAgent,
   awaitEarlier,
@@ -13,7 +13,7 @@ const HOUR = 3_600_000;
 const SUBMITTED_AT = '2026-01-01T00:00:00.000Z';
 const account = { account_id: 'acct' };
 const request = { account, event_sources: [{ event_source_id: 'web' }] };
-const taken: TakenIn = { taskId: 'task-1', taskOf: 'ADCP' };
+const taken: SubmittedTask = { taskId: 'task-1', taskOf: 'ADCP' };
 const done: AgentAnswer = { outcome: 'completed', data: { event_sources: [] } };
 const notYet: AgentAnswer = { outcome: 'submitted', ...taken };
 const unavailable: AgentAnswer = { outcome: 'retry', message: 'Unavailable.', afterMs: 0 };
@@ -25,8 +25,8 @@ const submitted: SubmittedCall = {
 };
 
 interface Outcome {
-  readonly calls: readonly { readonly key: string; readonly takenIn: TakenIn | undefined }[];
-  readonly recorded: readonly TakenIn[];
+  readonly calls: readonly { readonly key: string; readonly submittedTask: SubmittedTask | undefined }[];
+  readonly recorded: readonly SubmittedTask[];
   readonly answer: FinalAnswer | undefined;
   /** Milliseconds; undefined when the job was not postponed. */
   readonly laterMs: number | undefined;
@@ -42,13 +42,13 @@ const ask = async (
     signal = new AbortController().signal,
   }: { of?: SubmittedCall; afterMs?: number; isEarlier?: boolean; signal?: AbortSignal } = {},
 ): Promise<Outcome> => {
-  const calls: { key: string; takenIn: TakenIn | undefined }[] = [];
-  const recorded: TakenIn[] = [];
+  const calls: { key: string; submittedTask: SubmittedTask | undefined }[] = [];
+  const recorded: SubmittedTask[] = [];
   const options = {
     clock: { now: () => Date.parse(SUBMITTED_AT) + afterMs },
     secrets: { get: async () => 'token' },
-    callAgent: async ({ idempotencyKey, takenIn }: AgentCall) => {
-      calls.push({ key: idempotencyKey, takenIn });
+    callAgent: async ({ idempotencyKey, submittedTask }: AgentCall) => {
+      calls.push({ key: idempotencyKey, submittedTask });
       const answer = answers[calls.length - 1];
       if (answer === undefined) throw new Error('asked too often');
       return answer;
@@ -101,7 +101,7 @@ describe('a call that the agent accepts and finishes later', () => {
   });
   it('is then polled by its task id and never called again', async () => {
     const asked = await ask([done], { of: submitted });
-    expect(asked.calls).toEqual([{ key: 'key-2', takenIn: expect.objectContaining(taken) }]);
+    expect(asked.calls).toEqual([{ key: 'key-2', submittedTask: expect.objectContaining(taken) }]);
     expect(asked).toMatchObject({ answer: done, recorded: [] });
   });
   it.each([
@@ -156,8 +156,8 @@ describe('another call in progress at the agent', () => {
     });
     const asked = await ask([done, done], { of: other });
     expect(asked.calls).toEqual([
-      { key: 'another-key', takenIn: expect.objectContaining(taken) },
-      { key: 'key-2', takenIn: undefined },
+      { key: 'another-key', submittedTask: expect.objectContaining(taken) },
+      { key: 'key-2', submittedTask: undefined },
     ]);
   });
 });

@@ -53,8 +53,10 @@ const given = async () => {
     for (const end of tasks.values()) end();
     tasks.clear();
   };
-  const call = ({ idempotencyKey: key, request, takenIn }: AgentCall): AgentAnswer => {
-    if (takenIn !== undefined) return tasks.has(takenIn.taskId) ? { outcome: 'submitted', ...takenIn } : done;
+  const call = ({ idempotencyKey: key, request, submittedTask }: AgentCall): AgentAnswer => {
+    if (submittedTask !== undefined) {
+      return tasks.has(submittedTask.taskId) ? { outcome: 'submitted', ...submittedTask } : done;
+    }
     const known = answers.get(key);
     if (known !== undefined) return known;
     const items = (request['event_sources'] ?? []) as readonly { readonly event_source_id: string }[];

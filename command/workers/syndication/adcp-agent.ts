@@ -7,7 +7,7 @@ import { OutboundError } from '../../../shared/outbound/outbound-error.ts';
 import { timeoutSignal } from '../../../shared/async/timeout.ts';
 import { openA2aLink } from './a2a-link.ts';
 import { answerOfCall, answerOfError, answerOfOwnTask, answerOfTask, unpacked } from './agent-answers.ts';
-import type { AgentAnswer, AgentCall, CallAgent, TakenIn } from './agent-call.ts';
+import type { AgentAnswer, AgentCall, CallAgent, SubmittedTask } from './agent-call.ts';
 import { ToolResult, type AgentLink, type OpenLink } from './agent-link.ts';
 import { openMcpLink } from './mcp-link.ts';
 import { heedRetryAfter } from './retry-after.ts';
@@ -34,7 +34,8 @@ export const createAdcpAgent =
     const opening = open[call.protocol](call, { fetch, timeoutMs: callMs, signal });
     try {
       const link = await abortable(opening, signal, unreachable);
-      const asked = call.takenIn === undefined ? ask(link, call) : askAfter(link, call, call.takenIn);
+      const { submittedTask } = call;
+      const asked = submittedTask === undefined ? ask(link, call) : askAfter(link, call, submittedTask);
       return await abortable(asked, signal, unreachable);
     } catch (error) {
       return answerOfError(error, afterMs());
@@ -71,7 +72,7 @@ const readAnswer = (said: unknown, token: string | undefined): ToolResult =>
 const askAfter = async (
   link: AgentLink,
   { request, token }: AgentCall,
-  { taskId, taskOf }: TakenIn,
+  { taskId, taskOf }: SubmittedTask,
 ): Promise<AgentAnswer> => {
   const read = (said: unknown): ToolResult => readAnswer(said, token);
   if (taskOf === 'A2A') return answerOfOwnTask(read(await link.ownTask(taskId)), { taskId, taskOf });

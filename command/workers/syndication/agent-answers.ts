@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { OutboundError } from '../../../shared/outbound/outbound-error.ts';
-import type { AgentAnswer, TakenIn } from './agent-call.ts';
+import type { AgentAnswer, SubmittedTask } from './agent-call.ts';
 import type { ToolResult } from './agent-link.ts';
 import { RefusedCallError } from './call-errors.ts';
 import { leftAloneMs } from './retry-after.ts';
@@ -16,7 +16,7 @@ const AdcpError = z.looseObject({
 const JsonRecord = z.record(z.string(), z.json());
 /** Ids are stored and sent back unchanged, so their form is bounded. */
 const TaskId = z.string().regex(/^[\u0020-\u007e]{1,256}$/);
-const TakenInData = z.looseObject({ task_id: TaskId });
+const SubmittedData = z.looseObject({ task_id: TaskId });
 
 const NEEDS_INPUT: AgentAnswer = {
   outcome: 'refused',
@@ -44,7 +44,7 @@ const TaskState = z.looseObject({
 /** Without a status it is completed (AdCP 3.0 sends results alone). */
 export const answerOfCall = (
   result: ToolResult,
-  taskOf: (taskId: string) => TakenIn['taskOf'],
+  taskOf: (taskId: string) => SubmittedTask['taskOf'],
 ): AgentAnswer => {
   const payload = payloadOf(result);
   const refusal = errorIn(payload);
@@ -60,7 +60,7 @@ export const answerOfCall = (
     }
     case 'submitted':
     case 'working': {
-      const taken = TakenInData.safeParse(payload);
+      const taken = SubmittedData.safeParse(payload);
       return taken.success
         ? { outcome: 'submitted', taskId: taken.data.task_id, taskOf: taskOf(taken.data.task_id) }
         : {
@@ -76,7 +76,7 @@ export const answerOfCall = (
   }
 };
 
-export const answerOfTask = (result: ToolResult, takenIn: TakenIn): AgentAnswer => {
+export const answerOfTask = (result: ToolResult, submittedTask: SubmittedTask): AgentAnswer => {
   const payload = payloadOf(result);
   const refusal = errorIn(payload);
   if (result.isError === true || refusal !== undefined) return failure(refusal ?? {});
@@ -99,17 +99,17 @@ export const answerOfTask = (result: ToolResult, takenIn: TakenIn): AgentAnswer 
     case 'auth-required':
       return NEEDS_INPUT;
     default:
-      return { outcome: 'submitted', ...takenIn };
+      return { outcome: 'submitted', ...submittedTask };
   }
 };
 
 /** A protocol task contains what the call would have answered. */
-export const answerOfOwnTask = (result: ToolResult, takenIn: TakenIn): AgentAnswer => {
+export const answerOfOwnTask = (result: ToolResult, submittedTask: SubmittedTask): AgentAnswer => {
   const payload = payloadOf(result);
   const refusal = errorIn(payload);
   if (result.isError === true || refusal !== undefined) return final(failure(refusal ?? {}));
   const status = TaskState.safeParse(payload).data?.status;
-  if (status === 'submitted' || status === 'working') return { outcome: 'submitted', ...takenIn };
+  if (status === 'submitted' || status === 'working') return { outcome: 'submitted', ...submittedTask };
   return status === 'input-required' ? NEEDS_INPUT : finished(payload);
 };
 

@@ -2,7 +2,8 @@ import type { AgentRegistered, SyncTask } from '../../../domain/agents/resource.
 import type { SubmittedCall } from '../../../domain/syndication/resource.ts';
 import type { JsonObject } from '../../../shared/event-store/event-store.ts';
 
-export type TakenIn = Pick<SubmittedCall, 'taskId' | 'taskOf'>;
+/** A task that the agent has accepted and finishes later. */
+export type SubmittedTask = Pick<SubmittedCall, 'taskId' | 'taskOf'>;
 
 export interface AgentCall {
   readonly agentUrl: string;
@@ -16,7 +17,7 @@ export interface AgentCall {
    */
   readonly idempotencyKey: string;
   /** Set to poll an accepted task instead of calling again. */
-  readonly takenIn?: TakenIn | undefined;
+  readonly submittedTask?: SubmittedTask | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -24,7 +25,7 @@ export type AgentAnswer =
   /** `data` holds the result of each item. Undefined when the agent completes without a result. */
   | { readonly outcome: 'completed'; readonly data: JsonObject | undefined }
   | { readonly outcome: 'refused'; readonly message: string }
-  | ({ readonly outcome: 'submitted' } & TakenIn)
+  | ({ readonly outcome: 'submitted' } & SubmittedTask)
   /** Transient failure or unknown outcome: repeat with the same key. */
   | { readonly outcome: 'retry'; readonly message: string; readonly afterMs: number };
 

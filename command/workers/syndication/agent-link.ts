@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../../shared/event-store/event-store.ts';
 import type { OutboundFetch } from '../../../shared/outbound/outbound-fetch.ts';
-import type { AgentCall, TakenIn } from './agent-call.ts';
+import type { AgentCall, SubmittedTask } from './agent-call.ts';
 
 export interface LinkOptions {
   readonly fetch: OutboundFetch;
@@ -16,12 +16,12 @@ export interface AgentLink {
   readonly tasks: readonly string[] | undefined;
   /** Undefined when the agent does not support AdCP's `tasks/get`. */
   readonly tasksGet: string | undefined;
-  readonly taskOf: (taskId: string) => TakenIn['taskOf'];
+  readonly taskOf: (taskId: string) => SubmittedTask['taskOf'];
   ownTask(taskId: string): Promise<ToolResult>;
   close(): void;
 }
 
-export type LinkTarget = Pick<AgentCall, 'agentUrl' | 'token' | 'takenIn'>;
+export type LinkTarget = Pick<AgentCall, 'agentUrl' | 'token' | 'submittedTask'>;
 
 export type OpenLink = (target: LinkTarget, options: LinkOptions) => Promise<AgentLink>;
 

@@ -5,7 +5,7 @@ import { UnreadableSecretError } from '../../../shared/secrets/seal.ts';
 import type { SecretStore } from '../../../shared/secrets/secret-store.ts';
 import type { WorkRun } from '../../../shared/work-list/run-work.ts';
 import type { SyndicatedKind } from '../../syndication/syndicated-kinds.ts';
-import type { AgentAnswer, CallAgent, TakenIn } from './agent-call.ts';
+import type { AgentAnswer, CallAgent, SubmittedTask } from './agent-call.ts';
 import { TryAgainError } from './try-again.ts';
 
 export interface AskAgentOptions {
@@ -31,14 +31,14 @@ const FOLLOW_EVERY_MS = { min: 2_000, max: 60_000 };
 /**
  * Polls an accepted task until it ends, without using up its account's slot or its attempts. An unfinished
  * task must end before the next call, or it would undo that.
- * @param onTakenIn records the accepted task; later runs poll it
+ * @param onSubmitted records the accepted task; later runs poll it
  * @throws TryAgainError while the agent works, or when the run was aborted
  */
 export const askAgent = async (
   options: AskAgentOptions,
   question: Question,
   { request, idempotencyKey }: { readonly request: JsonMembers; readonly idempotencyKey: string },
-  onTakenIn: (takenIn: TakenIn) => Promise<void>,
+  onSubmitted: (submittedTask: SubmittedTask) => Promise<void>,
 ): Promise<FinalAnswer> => {
   const { submitted } = question.record;
   if (submitted !== undefined) {
@@ -48,10 +48,10 @@ export const askAgent = async (
   const answer = await call(options, question, { request, idempotencyKey });
   if (answer.outcome !== 'submitted') return answer;
   // The task may already be finished, in particular for a repeated call.
-  const takenIn = { taskId: answer.taskId, taskOf: answer.taskOf };
-  const now = await call(options, question, { request, idempotencyKey, takenIn });
+  const submittedTask = { taskId: answer.taskId, taskOf: answer.taskOf };
+  const now = await call(options, question, { request, idempotencyKey, submittedTask });
   if (now.outcome === 'completed' || now.outcome === 'refused') return now;
-  await onTakenIn(takenIn);
+  await onSubmitted(submittedTask);
   throw later(FOLLOW_EVERY_MS.min);
 };
 
@@ -70,7 +70,7 @@ const follow = async (
 ): Promise<FinalAnswer> => {
   const { idempotencyKey } = submitted;
   const request = { account: question.record.account };
-  const answer = await call(options, question, { request, idempotencyKey, takenIn: submitted });
+  const answer = await call(options, question, { request, idempotencyKey, submittedTask: submitted });
   if (answer.outcome === 'completed' || answer.outcome === 'refused') return answer;
   const followedMs = options.clock.now() - Date.parse(submitted.submittedAt);
   if (followedMs < FOLLOWED_MS_MAX) {
@@ -91,7 +91,7 @@ const call = async (
   asked: {
     readonly request: JsonMembers;
     readonly idempotencyKey: string;
-    readonly takenIn?: TakenIn;
+    readonly submittedTask?: SubmittedTask;
   },
 ): Promise<AgentAnswer> => {
   const token = secretId === undefined ? undefined : await readToken(secrets, customerId, secretId);

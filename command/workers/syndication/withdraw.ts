@@ -89,7 +89,7 @@ export const keepTheRest = async (
   const { record, kind } = question;
   let before: string | undefined;
   /** Valid until another list is sent. */
-  let takenIn = takenInOf(record);
+  let submittedList = submittedListOf(record);
   const refused = new Set<string>();
   for (let round = 1; round <= ROUNDS_MAX; round++) {
     const items = await itemsKept(options, record, kind, itemsMax, refused);
@@ -109,11 +109,11 @@ export const keepTheRest = async (
     const request = await keptInFull(record, kind, items);
     if (request === undefined) return TOO_MUCH;
     const list = `${derivedId(record.recordId, `${record.generation}:${text}`)}.`;
-    const last = round === 1 ? takenIn?.idempotencyKey : undefined;
+    const last = round === 1 ? submittedList?.idempotencyKey : undefined;
     const known = last?.startsWith(list) === true ? last : undefined;
-    if (known === undefined && takenIn !== undefined) {
-      await recordLaterList(options, question, takenIn);
-      takenIn = undefined;
+    if (known === undefined && submittedList !== undefined) {
+      await recordLaterList(options, question, submittedList);
+      submittedList = undefined;
     }
     const key = known ?? `${list}${randomUUID()}`;
     const answer = await callAgent(options, question, request, key);
@@ -132,7 +132,7 @@ export const keepTheRest = async (
 };
 
 /** An accepted list. Only its key has two parts. */
-const takenInOf = ({ generation, submitted: last }: SyndicationRecord): SubmittedCall | undefined =>
+const submittedListOf = ({ generation, submitted: last }: SyndicationRecord): SubmittedCall | undefined =>
   last?.generation === generation && last.idempotencyKey.includes('.') ? last : undefined;
 
 /** Before another list is sent: after a crash, the next run sends its list again and polls the open task. */

@@ -1,5 +1,5 @@
 import { ATTEMPTS_MAX, syndicationWork } from '../../../command/workers/syndication/syndication-work.ts';
-import type { AgentAnswer, TakenIn } from '../../../command/workers/syndication/agent-call.ts';
+import type { AgentAnswer, SubmittedTask } from '../../../command/workers/syndication/agent-call.ts';
 import type { AudienceParts } from '../../../command/workers/syndication/audience-delivery.ts';
 import type { AtAgents } from '../../../command/workers/syndication/at-agents.ts';
 import type { SyndicatedKind } from '../../../command/syndication/syndicated-kinds.ts';
@@ -201,10 +201,10 @@ export const runSchedule = async (
     task.answer = take(task.request);
     return true;
   };
-  const taskOf = (takenIn: TakenIn): AgentAnswer =>
+  const taskOf = (submittedTask: SubmittedTask): AgentAnswer =>
     defect === 'tasks-forgotten'
       ? { outcome: 'completed', data: undefined }
-      : (tasks.get(takenIn.taskId)?.answer ?? { outcome: 'submitted', ...takenIn });
+      : (tasks.get(submittedTask.taskId)?.answer ?? { outcome: 'submitted', ...submittedTask });
   /** If a job has two runs, the agent does not answer with a task: a run whose job has ended could not record it. */
   const isAlone = ({ job, overtaken }: Actor): boolean =>
     !overtaken && [...actors].filter((one) => one.job === job).length === 1;
@@ -212,11 +212,11 @@ export const runSchedule = async (
     actor: Actor,
     key: string,
     request: JsonObject,
-    takenIn: TakenIn | undefined,
+    submittedTask: SubmittedTask | undefined,
   ): AgentAnswer => {
     calls += 1;
     if (!calm && random.chance(0.15)) return unavailable;
-    if (takenIn !== undefined) return taskOf(takenIn);
+    if (submittedTask !== undefined) return taskOf(submittedTask);
     const known = answers.get(key);
     const text = JSON.stringify(request);
     if (known !== undefined && known.request !== text) wrong.push(`one key, two requests: ${text}`);
@@ -399,9 +399,9 @@ export const runSchedule = async (
           audienceParts: { forget: async () => undefined } as Partial<AudienceParts> as AudienceParts,
           atAgents: atAgentsOf(gate),
           pause: async () => undefined,
-          callAgent: async ({ idempotencyKey, request, takenIn }) => {
+          callAgent: async ({ idempotencyKey, request, submittedTask }) => {
             await gate();
-            const answer = askAgent(actor, keyOf(idempotencyKey), request, takenIn);
+            const answer = askAgent(actor, keyOf(idempotencyKey), request, submittedTask);
             if (answer.outcome === 'submitted') actor.isUnreported = true;
             await gate();
             return answer;
