@@ -1,11 +1,11 @@
 /** The folders that each folder at the top may import. A wrong import fails `npm run check`. */
-const rooms = 'app cli client command console demo domain mcp migrations projections query shared'.split(' ');
-const room = (...names) => `^(${names.join('|')})/`;
+const folders = 'app cli client command console demo domain mcp migrations projections query shared'.split(' ');
+const inFolder = (...names) => `^(${names.join('|')})/`;
 const only = (from, allowed) => ({
   name: `${from}-imports-only-${allowed.length === 0 ? 'itself' : allowed.join('-')}`,
   severity: 'error',
-  from: { path: room(from) },
-  to: { path: room(...rooms, 'test'), pathNot: room(from, ...allowed) },
+  from: { path: inFolder(from) },
+  to: { path: inFolder(...folders, 'test'), pathNot: inFolder(from, ...allowed) },
 });
 
 module.exports = {
@@ -22,7 +22,7 @@ module.exports = {
     only('demo', ['client', 'shared']),
     {
       name: 'only-the-worker-and-the-sandbox-agent-load-the-client-of-agents',
-      comment: 'It is large, and belongs to one protocol version: nobody else may depend on it.',
+      comment: 'It is large, and belongs to one protocol version: no other code may depend on it.',
       severity: 'error',
       from: { pathNot: '^(command/workers/syndication|demo/sandbox-agent)/' },
       to: { path: 'node_modules/@(adcp|a2a-js)/' },
@@ -33,14 +33,14 @@ module.exports = {
         'Folding is reading, so the query side may use streams, folds and resources. Input is for commands. ' +
         'That it uses no decider is checked by name, in .oxlintrc.json: folds and deciders share a file.',
       severity: 'error',
-      from: { path: room('query') },
+      from: { path: inFolder('query') },
       to: { path: '^domain/.*input\\.ts$' },
     },
     {
       name: 'domain-is-pure',
-      comment: 'No I/O, clock or randomness: zod is the only package the domain may know.',
+      comment: 'No I/O, clock or randomness: zod is the only package that the domain may import.',
       severity: 'error',
-      from: { path: room('domain') },
+      from: { path: inFolder('domain') },
       to: { dependencyTypes: ['npm', 'npm-dev', 'core'], pathNot: 'node_modules/zod/' },
     },
     { name: 'no-circular', severity: 'error', from: {}, to: { circular: true } },
@@ -48,25 +48,25 @@ module.exports = {
     {
       name: 'only-tests-import-tests',
       severity: 'error',
-      from: { path: room(...rooms) },
+      from: { path: inFolder(...folders) },
       to: { path: '^test/' },
     },
     {
       name: 'only-the-command-line-imports-the-composition',
       severity: 'error',
-      from: { path: room(...rooms), pathNot: room('app', 'cli') },
-      to: { path: room('app') },
+      from: { path: inFolder(...folders), pathNot: inFolder('app', 'cli') },
+      to: { path: inFolder('app') },
     },
     {
       name: 'nothing-imports-the-command-line',
       severity: 'error',
-      from: { path: room(...rooms), pathNot: room('cli') },
-      to: { path: room('cli') },
+      from: { path: inFolder(...folders), pathNot: inFolder('cli') },
+      to: { path: inFolder('cli') },
     },
     {
       name: 'only-tests-use-dev-dependencies',
       severity: 'error',
-      from: { path: room(...rooms) },
+      from: { path: inFolder(...folders) },
       to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
     },
     { name: 'not-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
