@@ -36,7 +36,7 @@ export interface Installation {
   readonly databaseUrl: string;
   /** With the rights of the installation, across accounts. Not for the reads of requests. */
   readonly pool: Pool;
-  /** For claims and read models: commits lost in a database crash are made again from the events. */
+  /** For claims and read models: commits lost in a database crash are rebuilt from the events. */
   readonly derivedPool: Pool;
   /** For requests: each connection is bound by the policies, see `createTenantDatabase`. */
   readonly requestPool: Pool;

@@ -82,9 +82,13 @@ export const startService = async (
     registry,
     log,
   });
-  const swept = housekeeping({ ...installation, objects, log });
-  const rows = { ...swept, 'idempotency keys': idempotency, 'rate windows': rateLimits, confirmations };
-  const worker = createWorker({ ...installation, config, changes, rows, log, registry });
+  const purged = {
+    ...housekeeping({ ...installation, objects, log }),
+    'idempotency keys': idempotency,
+    'rate windows': rateLimits,
+    confirmations,
+  };
+  const worker = createWorker({ ...installation, config, changes, purged, log, registry });
   const web = createWeb({
     ...installation,
     config,
@@ -195,7 +199,7 @@ const flushAll = async (
   for (const [what, buffer] of Object.entries(buffers)) {
     await buffer
       .flush()
-      .catch((error: unknown) => log.warn({ err: error, what }, 'the last was not written down'));
+      .catch((error: unknown) => log.warn({ err: error, what }, 'a buffer could not be flushed at the end'));
   }
 };
 

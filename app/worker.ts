@@ -41,7 +41,8 @@ export interface WorkerOptions {
   readonly snapshots: SnapshotStore;
   readonly secrets: SecretStore;
   readonly changes: ProjectionProgress;
-  readonly rows: Readonly<Record<string, Purgeable>>;
+  /** Expired data that the worker deletes regularly. The names are for the log. */
+  readonly purged: Readonly<Record<string, Purgeable>>;
   readonly log: Logger;
   readonly registry: Registry;
 }
@@ -53,12 +54,12 @@ export interface Worker {
 }
 
 export const createWorker = (options: WorkerOptions): Worker => {
-  const { config, databaseUrl, rows, log, registry } = options;
+  const { config, databaseUrl, purged, log, registry } = options;
   if (!config.ROLES.includes('worker')) {
     return { parts: [], start: () => undefined, stop: async () => undefined };
   }
   const ending = new AbortController();
-  // One for each table, and a few more; the usual warning is for more than ten.
+  // One listener for each purge, and a few more; Node.js warns above ten.
   setMaxListeners(0, ending.signal);
   let jobs: RunningJobs | undefined;
   let offering: Promise<void> | undefined;
@@ -80,7 +81,7 @@ export const createWorker = (options: WorkerOptions): Worker => {
       const parts = {
         'deliveries of audiences': createAudienceParts(options.pool, findAudienceMembers(options.pool)),
       };
-      for (const [what, table] of Object.entries({ ...rows, ...parts })) {
+      for (const [what, table] of Object.entries({ ...purged, ...parts })) {
         purgeRegularly(what, table, log, ending.signal);
       }
       jobs = startJobs({
@@ -100,7 +101,7 @@ export const createWorker = (options: WorkerOptions): Worker => {
     },
     stop: async () => {
       ending.abort();
-      // The queues close after the last look: entries without jobs would wait until their leases end.
+      // The queues close after the last offer: entries without jobs would wait until their leases end.
       await Promise.all([jobs?.stop(offering), offering]);
       await workPool.end();
     },
@@ -111,7 +112,7 @@ const FREED = 'freed';
 const AGENT_MS_MAX = 30_000;
 const AGENT_BYTES_MAX = 1_000_000;
 
-/** One look at the work list, runs that end meanwhile, and questions about other holders at an agent. */
+/** For offers of due entries, results of runs, and queries for other holders of a resource at an agent. */
 const WORK_CONNECTIONS_MAX = 4;
 
 /** Its commits do not wait for the disk: see `createWorkList`. */
@@ -203,7 +204,7 @@ const freeing = (list: WorkList, freed: () => void): WorkList => ({
   },
 });
 
-/** Woken by rows or leases of this process, else by time. Not by every event: each look costs statements. */
+/** Resolves when this process adds entries or ends a lease, or after the time. Each event would be too often. */
 const watchOf =
   (changes: ProjectionProgress, freed: ProjectionProgress, signal: AbortSignal) =>
   (): ((ms: number) => Promise<void>) => {

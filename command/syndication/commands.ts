@@ -51,8 +51,8 @@ export const toggleSyndication = async (
     ? await advertiserOfAnyTime(writes, customerId, toggle.advertiserId)
     : await writableAdvertiser(writes, customerId, toggle.advertiserId);
   const { resourceType, revision } = hasBegun
-    ? await againOf(writes, customerId, toggle, begunType)
-    : await typeOf(writes, customerId, toggle);
+    ? await resourceOfRepeat(writes, customerId, toggle, begunType)
+    : await findResource(writes, customerId, toggle);
   const load = hasBegun ? loadAgentOfAnyTime : loadAgent;
   const agents = await Promise.all(
     toggle.agentIds.map((id, n) => agentOf(load, writes, customerId, id, `adcpAgentIds.${n}`)),
@@ -131,7 +131,7 @@ const resourceOf = async (
   return { resourceType, revision: resource?.revision };
 };
 
-const againOf = async (
+const resourceOfRepeat = async (
   writes: SyndicationWrites,
   customerId: number,
   toggle: Toggle,
@@ -141,7 +141,7 @@ const againOf = async (
     ? resourceOf(writes, customerId, toggle, resourceType)
     : { resourceType, revision: undefined };
 
-const typeOf = async (
+const findResource = async (
   writes: SyndicationWrites,
   customerId: number,
   toggle: Toggle,

@@ -4,7 +4,9 @@ import type { LoadedStream } from './load-stream.ts';
 
 type KnownStream<State> = Pick<LoadedStream<State>, 'state' | 'revision' | 'correlationId' | 'commands'>;
 
+/** Recent states of streams, to save reads. An outdated state causes a conflict, and then the stream is read. */
 export interface KnownStreams {
+  /** Undefined if none is cached, or if it includes events of the command. */
   without<State>(commandId: string, stream: string, decider: object): KnownStream<State> | undefined;
   keep<State>(stream: string, decider: object, seen: KnownStream<State>): void;
 }

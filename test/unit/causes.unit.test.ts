@@ -54,7 +54,7 @@ const started = (generation: number): SyndicationEvent => ({
   data: { generation, request: {} },
   occurredAt: at(1),
 });
-const submittedEvent = (generation: number, key: string, minute = 2): SyndicationEvent => ({
+const accepted = (generation: number, key: string, minute = 2): SyndicationEvent => ({
   type: 'SyndicationSubmitted',
   data: { generation, idempotencyKey: key, taskId: `task of ${key}`, taskOf: 'ADCP' },
   occurredAt: at(minute),
@@ -106,7 +106,7 @@ describe('the jobs of a syndication record', () => {
   });
 
   it('contain each accepted call with its result', () => {
-    const [job] = jobsOf(toggled(true, 1), started(1), submittedEvent(1, 'a', 2), submittedEvent(1, 'b', 3), failed(1));
+    const [job] = jobsOf(toggled(true, 1), started(1), accepted(1, 'a', 2), accepted(1, 'b', 3), failed(1));
     expect(job?.calls).toEqual([
       {
         askedAt: at(1),
@@ -125,7 +125,7 @@ describe('the jobs of a syndication record', () => {
   });
 
   it('are superseded by a later toggle; deleting a resource that the agent never had is not a job', () => {
-    const jobs = jobsOf(toggled(true, 1), started(1), toggled(false, 2), submittedEvent(1, 'late'), withdrawn(2));
+    const jobs = jobsOf(toggled(true, 1), started(1), toggled(false, 2), accepted(1, 'late'), withdrawn(2));
     expect(jobs).toMatchObject([
       {
         generation: 1,

@@ -29,13 +29,13 @@ export const syndicationWork = (
   giveUp: (entry) => giveUp(options, workOf(entry)),
 });
 
-const Marks = z.object({ archived: z.boolean().default(false) });
+const EntryData = z.object({ archived: z.boolean().default(false) });
 
 const workOf = ({ customerId, key, revision, data }: WorkEntry): Work => ({
   customerId,
   recordId: key,
   generation: Number(revision),
-  ...Marks.parse(data),
+  ...EntryData.parse(data),
 });
 
 const runOnce = async (options: SyndicateOptions, work: Work, run: WorkRun): Promise<WorkResult> => {
