@@ -12,12 +12,12 @@ export const createWorkMetrics = (registry: Registry, pool: Pool, kinds: readonl
   };
   const gauge = (name: string, help: string): Gauge<'kind'> =>
     new Gauge({ name, help, labelNames: ['kind'], registers: [registry], collect });
-  const backlog = gauge('work_due', 'Entries of the list of work that are due and have no worker yet');
+  const backlog = gauge('work_due', 'Entries of the work list that are due and have no worker yet');
   const oldest = gauge(
     'work_oldest_due_seconds',
-    'How long the oldest entry of the list of work has been due without a worker, seconds; 0: none is',
+    'How long the oldest entry of the work list has been due without a worker, seconds; 0: none is',
   );
-  const failing = gauge('work_failing', 'Entries of the list of work whose last try failed');
+  const failing = gauge('work_failing', 'Entries of the work list whose last try failed');
 
   const read = async (): Promise<void> => {
     const { rows } = await pool

@@ -102,7 +102,7 @@ const firstOf = ([entry]: readonly OfferedEntry[]): OfferedEntry => {
   return entry;
 };
 
-describe('the list of work', () => {
+describe('the work list', () => {
   it('leases at most `perAccountMax` entries of an account', async () => {
     await addDue(1, 500, 60);
     expect(byAccount(await offer(100))).toEqual({ 1: LEASES });

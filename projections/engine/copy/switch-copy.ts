@@ -130,12 +130,12 @@ const refuseParked = async ({ guard, projection }: HeldCopy, allowParked: boolea
         'to replace it anyway, or --cancel to drop the copy',
     );
   }
-  // The live list of work would never get what such a stream has to be done for.
+  // The live work list would never get what such a stream has to be done for.
   const unapplied = work.length === 0 ? '' : await streams(lackedBy('parked_streams', ofCopy));
   if (unapplied !== '') {
     throw new SwitchRefusedError(
       `${name} has streams that are parked and can be applied now (${unapplied}): run \`parked retry ${name} STREAM\` ` +
-        `for each first, so that the list of work gets what they ask for, then run it again`,
+        `for each first, so that the work list gets what they ask for, then run it again`,
     );
   }
 };
