@@ -11,10 +11,10 @@ import { raiseEpoch } from '../projections/engine/checkpoint.ts';
 import { startProjections } from '../projections/engine/projection-engine.ts';
 import {
   memberTables,
-  takeOutAll,
-  takeOutPersons,
+  deleteAllMembers,
+  deleteMembers,
   type DeletedMembers,
-} from '../projections/take-out-persons.ts';
+} from '../projections/delete-members.ts';
 import { findAccount } from '../query/accounts/list-accounts.ts';
 import { sleep } from '../shared/async/backoff.ts';
 import { isoTimestamp, systemClock } from '../shared/async/clock.ts';
@@ -126,10 +126,10 @@ export const forgetSubjects = async (
     // By now every process has dropped the deleted keys from its cache, and rows read with them are written.
     await sleep(PERSONAL_KEYS_KNOWN_MS);
     await forgetting.reached(head);
-    const taken = await takeOut(forgetting, { wanted, places, from: head });
-    if (taken !== undefined) {
+    const done = await deletePersons(forgetting, { wanted, places, from: head });
+    if (done !== undefined) {
       await cleanUp(forgetting);
-      return { ...taken, scope: 'subjects', places, inClear };
+      return { ...done, scope: 'subjects', places, inClear };
     }
     from = head;
   }
@@ -171,7 +171,7 @@ const remember = ({ secrets, customerId }: Forgetting, { subjects, ids }: Person
   });
 
 /** Runs while the projection is blocked. @returns undefined when new events contain one of the persons */
-const takeOut = (
+const deletePersons = (
   forgetting: Forgetting,
   {
     wanted,
@@ -188,10 +188,10 @@ const takeOut = (
     );
     if (late.count + late.inClear > 0) return undefined;
     const ids = [...wanted.ids, ...wanted.subjects];
-    const taken = await takeOutPersons(client, customerId, ids);
+    const deleted = await deleteMembers(client, customerId, ids);
     await restartDeliveries(client, customerId, ids);
     await secretsOf(client).remove(customerId, pendingId(customerId));
-    return record(client, customerId, { scope: 'subjects', subjects: wanted.subjects.size, places, taken });
+    return record(client, customerId, { scope: 'subjects', subjects: wanted.subjects.size, places, deleted });
   }).then(async (done) => {
     if (done !== undefined) await recordForgettings(forgetting);
     return done;
@@ -218,10 +218,10 @@ export const forgetAccount = async (forgetting: Forgetting): Promise<ForgetResul
   await reached(await store.head());
   const done = await inTransaction(pool, async (client) => {
     await lockRows(pool, client);
-    const taken = await takeOutAll(client, customerId);
+    const deleted = await deleteAllMembers(client, customerId);
     await restartDeliveries(client, customerId);
-    if (sets === 0 && taken.size === 0) return { members: 0 };
-    return record(client, customerId, { scope: 'account', subjects: 0, places: 0, taken });
+    if (sets === 0 && deleted.size === 0) return { members: 0 };
+    return record(client, customerId, { scope: 'account', subjects: 0, places: 0, deleted });
   });
   await recordForgettings(forgetting);
   await cleanUp(forgetting);
@@ -251,20 +251,20 @@ const record = async (
     scope,
     subjects,
     places,
-    taken,
+    deleted,
   }: {
     readonly scope: ForgetResult['scope'];
     readonly subjects: number;
     readonly places: number;
-    readonly taken: DeletedMembers;
+    readonly deleted: DeletedMembers;
   },
 ): Promise<Pick<ForgetResult, 'forgettingId' | 'members'>> => {
-  const members = [...taken.values()].reduce((sum, count) => sum + count, 0);
-  if (scope === 'subjects' && places === 0 && taken.size === 0) return { members };
+  const members = [...deleted.values()].reduce((sum, count) => sum + count, 0);
+  if (scope === 'subjects' && places === 0 && deleted.size === 0) return { members };
   const forgettingId = randomUUID();
   await client.query(
     `insert into forgettings (customer_id, id, scope, subjects, places, members) values ($1, $2, $3, $4, $5, $6)`,
-    [customerId, forgettingId, scope, subjects, places, JSON.stringify(Object.fromEntries(taken))],
+    [customerId, forgettingId, scope, subjects, places, JSON.stringify(Object.fromEntries(deleted))],
   );
   return { forgettingId, members };
 };

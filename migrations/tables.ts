@@ -10,7 +10,7 @@ const own = (writers: readonly string[], ...readers: string[]): Table => ({ writ
 const audiences = [
   'projections/audience-members.ts',
   'projections/audiences.ts',
-  'projections/take-out-persons.ts',
+  'projections/delete-members.ts',
 ] as const;
 const engine = ['projections/engine/'];
 const expired = 'projections/expired-rows.ts';

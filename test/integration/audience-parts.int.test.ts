@@ -17,7 +17,7 @@ import { executeCommand } from '../../shared/aggregate/execute-command.ts';
 import { START, type EventStore, type Position } from '../../shared/event-store/event-store.ts';
 import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
 import { resourceIdOf } from '../../shared/aggregate/ids.ts';
-import { takeOutPersons } from '../../projections/take-out-persons.ts';
+import { deleteMembers } from '../../projections/delete-members.ts';
 import { createPool, inTransaction } from '../../shared/postgres/pool.ts';
 import { createRandom, type Random } from '../faults/kit/random.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
@@ -253,7 +253,7 @@ describe('the parts of a delivery of an audience', () => {
     const agent = newAgent();
     const forgetMember = (id: string): Promise<unknown> =>
       inTransaction(pool, async (client) => {
-        await takeOutPersons(client, customerId, [id]);
+        await deleteMembers(client, customerId, [id]);
         await restartDeliveries(client, customerId, [id]);
       });
     const rowsWith = async (text: string): Promise<number> =>

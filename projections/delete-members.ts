@@ -11,7 +11,7 @@ interface DeletedCount {
 }
 
 /** The caller holds the checkpoint (`raiseEpoch`). @param ids the buyer's own ids */
-export const takeOutPersons = async (
+export const deleteMembers = async (
   client: ClientBase,
   customerId: number,
   ids: readonly string[],
@@ -29,18 +29,18 @@ export const takeOutPersons = async (
     );
     return rows;
   };
-  const taken = await from('audience_members');
+  const deleted = await from('audience_members');
   const removed = await from('audience_removals');
-  await takeOutOfBatches(client, customerId, new Set(ids));
-  await updateCounts(client, customerId, taken);
+  await deleteFromBatches(client, customerId, new Set(ids));
+  await updateCounts(client, customerId, deleted);
   // Members removed from an audience earlier count too: agents may still store them.
-  return new Map([...removed.map(({ audienceId }) => [audienceId, 0] as const), ...entries(taken)]);
+  return new Map([...removed.map(({ audienceId }) => [audienceId, 0] as const), ...entries(deleted)]);
 };
 
-const entries = (taken: readonly DeletedCount[]): readonly (readonly [string, number])[] =>
-  taken.map(({ audienceId, count }) => [audienceId, count]);
+const entries = (deleted: readonly DeletedCount[]): readonly (readonly [string, number])[] =>
+  deleted.map(({ audienceId, count }) => [audienceId, count]);
 
-export const takeOutAll = async (client: ClientBase, customerId: number): Promise<DeletedMembers> => {
+export const deleteAllMembers = async (client: ClientBase, customerId: number): Promise<DeletedMembers> => {
   const { rows } = await client.query<DeletedCount>(
     `with gone as (delete from audience_members where customer_id = $1 returning audience_id)
      select audience_id as "audienceId", count(*)::int as count from gone group by audience_id`,
@@ -66,7 +66,7 @@ interface Body {
   readonly remove: readonly string[];
 }
 
-const takeOutOfBatches = async (
+const deleteFromBatches = async (
   client: ClientBase,
   customerId: number,
   ids: ReadonlySet<string>,
@@ -94,9 +94,9 @@ const writeBatch = async (
 const updateCounts = async (
   client: ClientBase,
   customerId: number,
-  taken: readonly DeletedCount[],
+  deleted: readonly DeletedCount[],
 ): Promise<void> => {
-  for (const { audienceId, count } of taken) {
+  for (const { audienceId, count } of deleted) {
     await client.query('update audiences set members = members - $3 where customer_id = $1 and id = $2', [
       customerId,
       audienceId,
