@@ -1,5 +1,7 @@
 /** The folders that each folder at the top may import. A wrong import fails `npm run check`. */
-const folders = 'app cli client command console demo domain mcp migrations projections query shared'.split(' ');
+const folders = 'app cli client command console demo domain mcp migrations projections query shared'.split(
+  ' ',
+);
 const inFolder = (...names) => `^(${names.join('|')})/`;
 const only = (from, allowed) => ({
   name: `${from}-imports-only-${allowed.length === 0 ? 'itself' : allowed.join('-')}`,
