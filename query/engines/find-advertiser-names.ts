@@ -24,8 +24,7 @@ export const findAdvertiserNames = async (
       text: `select ${freshnessColumns('f')}, found.names
              from ${freshnessSql('$1', '$2')} f, lateral (
                select coalesce(json_agg(json_build_array(a.id, a.name)), '[]')::text as names
-               from unnest($3::int[]) as q(id)
-               join advertisers a on a.customer_id = $1 and a.id = q.id
+               from advertisers a where a.customer_id = $1 and a.id = any($3::int[])
              ) found`,
       values: [customerId, projection, int4Array(ids)],
     },
