@@ -30,6 +30,7 @@ interface Outcome {
   readonly answer: FinalAnswer | undefined;
   /** Milliseconds; undefined when the job was not postponed. */
   readonly laterMs: number | undefined;
+  readonly holdMs: number | undefined;
 }
 
 /** @param isEarlier only waits for a call of an earlier generation */
@@ -69,12 +70,13 @@ const ask = async (
         async (one) => void recorded.push(one),
       );
   let laterMs: number | undefined;
+  let holdMs: number | undefined;
   const answer = await asking.catch((error: unknown) => {
     if (!(error instanceof TryAgainError) || error.result.isTry) throw error;
-    laterMs = error.result.afterMs;
+    ({ afterMs: laterMs, holdMs } = error.result);
     return undefined;
   });
-  return { calls, recorded, answer, laterMs };
+  return { calls, recorded, answer, laterMs, holdMs };
 };
 
 describe('an immediate answer', () => {
@@ -112,9 +114,15 @@ describe('a call that the agent accepts and finishes later', () => {
     expect(await ask([notYet], { of: submitted, afterMs })).toMatchObject({ laterMs });
   });
   it('is polled while the agent is unavailable, also on the last attempt of its job', async () => {
-    expect(await ask([unavailable], { of: submitted, afterMs: HOUR })).toMatchObject({ laterMs: 60_000 });
+    expect(await ask([unavailable], { of: submitted, afterMs: HOUR })).toMatchObject({
+      laterMs: 60_000,
+      holdMs: 0,
+    });
     const busy: AgentAnswer = { outcome: 'retry', message: 'Busy.', afterMs: 600_000 };
-    expect(await ask([busy], { of: submitted, afterMs: HOUR })).toMatchObject({ laterMs: 600_000 });
+    expect(await ask([busy], { of: submitted, afterMs: HOUR })).toMatchObject({
+      laterMs: 600_000,
+      holdMs: 600_000,
+    });
   });
   it('is refused after a day, unless it is completed by then', async () => {
     const afterMs = 24 * HOUR;

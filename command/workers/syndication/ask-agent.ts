@@ -52,7 +52,7 @@ export const askAgent = async (
   const now = await call(options, question, { request, idempotencyKey, submittedTask });
   if (now.outcome === 'completed' || now.outcome === 'refused') return now;
   await onSubmitted(submittedTask);
-  throw later(FOLLOW_EVERY_MS.min);
+  throw later(FOLLOW_EVERY_MS.min, 0);
 };
 
 /** The result of the earlier generation does not matter. @throws TryAgainError while the agent works */
@@ -75,15 +75,19 @@ const follow = async (
   const followedMs = options.clock.now() - Date.parse(submitted.submittedAt);
   if (followedMs < FOLLOWED_MS_MAX) {
     const pauseMs = Math.min(Math.max(Math.ceil(followedMs / 2), FOLLOW_EVERY_MS.min), FOLLOW_EVERY_MS.max);
-    throw later(Math.max(pauseMs, answer.outcome === 'retry' ? answer.afterMs : 0));
+    throw later(pauseMs, answer.outcome === 'retry' ? answer.afterMs : 0);
   }
   const hours = FOLLOWED_MS_MAX / 3_600_000;
   const last = answer.outcome === 'retry' ? ` Asked once more: ${answer.message}` : '';
   return { outcome: 'refused', message: `The agent has not finished this within ${hours} hours.${last}` };
 };
 
-const later = (afterMs: number): TryAgainError =>
-  new TryAgainError('The agent is still working on it.', { afterMs, isTry: false });
+const later = (pauseMs: number, agentMs: number): TryAgainError =>
+  new TryAgainError('The agent is still working on it.', {
+    afterMs: Math.max(pauseMs, agentMs),
+    agentMs,
+    isTry: false,
+  });
 
 const call = async (
   { callAgent, secrets }: AskAgentOptions,

@@ -88,8 +88,10 @@ const expectMore = (
   taken: number,
   run: WorkRun,
 ): void => {
-  if (taken > 0) throw new TryAgainError(message, { afterMs: Math.max(afterMs, 1_000), isTry: false });
-  if (!run.isLastAttempt) throw new TryAgainError(message, { afterMs, isTry: true });
+  if (taken > 0) {
+    throw new TryAgainError(message, { afterMs: Math.max(afterMs, 1_000), agentMs: afterMs, isTry: false });
+  }
+  if (!run.isLastAttempt) throw new TryAgainError(message, { agentMs: afterMs, isTry: true });
 };
 
 interface Beginning {

@@ -47,6 +47,6 @@ const runOnce = async (options: SyndicateOptions, work: Work, run: WorkRun): Pro
     if (!result.isTry) return result;
     const afterMs = result.afterMs + backoffMs(run.attempt, RETRY);
     await retried(options, work, { attempt: run.attempt, errorMessage: result.reason, afterMs });
-    return { ...result, afterMs, holdMs: result.afterMs };
+    return { ...result, afterMs };
   }
 };

@@ -5,12 +5,19 @@ export class TryAgainError extends Error {
   override readonly name = 'TryAgainError';
   readonly result: Extract<WorkResult, { is: 'again' }>;
 
-  /** @param isTry counts as an attempt: the agent was called, and the call failed */
+  /**
+   * @param isTry counts as an attempt: the agent was called, and the call failed
+   * @param agentMs how long the agent wants no call, also for a new generation
+   */
   constructor(
     reason: string,
-    { afterMs = 0, isTry }: { readonly afterMs?: number; readonly isTry: boolean },
+    {
+      agentMs = 0,
+      afterMs = agentMs,
+      isTry,
+    }: { readonly agentMs?: number; readonly afterMs?: number; readonly isTry: boolean },
   ) {
     super(reason);
-    this.result = { is: 'again', afterMs, isTry, reason };
+    this.result = { is: 'again', afterMs, holdMs: agentMs, isTry, reason };
   }
 }

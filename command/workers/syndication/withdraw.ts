@@ -47,7 +47,7 @@ const callAgent = async (
   const answer = await askAndFollow(options, question, { request, idempotencyKey });
   if (answer.outcome === 'completed') return { data: answer.data };
   if (answer.outcome === 'retry' && !question.run.isLastAttempt) {
-    throw new TryAgainError(answer.message, { afterMs: answer.afterMs, isTry: true });
+    throw new TryAgainError(answer.message, { agentMs: answer.afterMs, isTry: true });
   }
   return { reason: answer.message };
 };
