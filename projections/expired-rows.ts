@@ -20,7 +20,7 @@ export const expiredRows = (pool: Database) =>
       column: 'recorded_at',
       days: DAYS_KNOWN + 5,
     }),
-    // Longer than a command may be repeated.
+    // Longer than a client may repeat a command.
     'conversion commands': oldRows(pool, 'conversion_commands', { column: 'recorded_at', days: 4 }),
     // Thirteen months, to compare a month with the same month of the previous year.
     'conversion hours': oldRows(pool, 'conversion_hours', { column: 'hour', days: 400 }),

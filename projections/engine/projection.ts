@@ -8,7 +8,7 @@ export interface Projection {
   readonly name: string;
   /** Only this projection writes them; a rebuild empties them. */
   readonly tables: readonly string[];
-  /** Kinds of `shared/work-list` that it alone asks for. Workers write them, too: copies keep them. */
+  /** Kinds of work that only this projection requests. Workers write their entries, too, so a rebuild keeps them. */
   readonly work?: readonly string[];
   /** Default: all rows, by their primary key. */
   readonly compared?: Readonly<Record<string, Comparison>>;

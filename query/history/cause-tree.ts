@@ -21,7 +21,7 @@ const byFirstCommand = (
   return found;
 };
 
-/** @param ledBy of the row that found the job: a request that joined it later is the cause */
+/** @param ledBy request of the row that found the job; it is the cause if it joined the job later */
 const causeOf = ({ begunBy, joinedBy }: JobHistory, ledBy: string | null): string | null =>
   ledBy !== null && joinedBy.includes(ledBy) ? ledBy : (begunBy ?? null);
 

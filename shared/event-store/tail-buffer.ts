@@ -13,7 +13,7 @@ export interface TailBounds {
   readonly bytesMax: number;
 }
 
-/** Without a gap. Keeps taken ranges, so that a reader slightly behind can join. */
+/** The newest events, without a gap. Keeps ranges that were already read, so that a reader slightly behind can join. */
 export interface TailBuffer {
   /** Exclusive. */
   readonly from: Position;

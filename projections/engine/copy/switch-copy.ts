@@ -130,7 +130,7 @@ const refuseParked = async ({ guard, projection }: HeldCopy, allowParked: boolea
         'to replace it anyway, or --cancel to drop the copy',
     );
   }
-  // The live work list would never get what such a stream has to be done for.
+  // The copy has applied these streams without writing the work list, so their work would never be requested.
   const unapplied = work.length === 0 ? '' : await streams(lackedBy('parked_streams', ofCopy));
   if (unapplied !== '') {
     throw new SwitchRefusedError(
