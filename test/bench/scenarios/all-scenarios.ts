@@ -19,6 +19,7 @@ import { readYourWrites } from './read-your-writes.ts';
 import { rebuildAgainstUpserts } from './rebuild-upsert.ts';
 import { rebuild } from './rebuild.ts';
 import type { Scenario } from './scenario.ts';
+import { signIns } from './sign-ins.ts';
 import { startUp } from './start.ts';
 import { statusLists, syndications, togglesWithoutQueue } from './syndication.ts';
 import { twoProcesses } from './two-processes.ts';
@@ -39,6 +40,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   key: keyedWrites,
   kernel: kernelOverhead,
   gate: gateCost,
+  'sign-ins': signIns,
   append: appends,
   'eventstoredb-client': eventStoreDbClient,
   projection: liveProjection,
@@ -73,6 +75,7 @@ export const longOnly: ReadonlySet<string> = new Set([
   'read-your-writes',
   'kernel',
   'gate',
+  'sign-ins',
   'rebuild',
   'rebuild-upsert',
   'conversions-floor',
