@@ -20,8 +20,12 @@ const EXPOSED_HEADERS =
   'RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-Id, Idempotent-Replayed, WWW-Authenticate, Mcp-Session-Id';
 const PREFLIGHT_SECONDS = '600';
 
-/** On the answer to any origin, so that a cache does not give one origin the answer for another. */
 const VARY_ORIGIN = { Vary: 'Origin' };
+
+/** On the answer to any origin, so that a cache does not give one origin the answer for another. */
+export const varyByOrigin = (response: ServerResponse): void => {
+  response.setHeader('Vary', VARY_ORIGIN.Vary);
+};
 
 /** @param methods separated by commas */
 export const preflightHeaders = async (

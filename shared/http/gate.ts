@@ -5,7 +5,7 @@ import type { LimitName } from '../limits/limits.ts';
 import type { Authenticate, Authentication } from './authenticate.ts';
 import type { ClientAddress } from './client-address.ts';
 import { createCountAhead } from './count-ahead.ts';
-import { allowOrigin, type BrowserOrigins } from './cors.ts';
+import { allowOrigin, varyByOrigin, type BrowserOrigins } from './cors.ts';
 import { limitOfPath } from './limit-of.ts';
 import { anonymous, type Principal, type VerifiedPrincipal } from './principal.ts';
 import { keysRefused, rateLimited, setRateLimitHeaders } from './rate-limit-headers.ts';
@@ -88,6 +88,7 @@ const createAdmitCredential = (options: GateOptions, count: Count): AdmitCredent
   };
 
   return async ({ resource }, request, response, origins, isCounted) => {
+    varyByOrigin(response);
     const address = clientAddress(request);
     const ahead = isCounted ? undefined : countAhead.begin(request, address);
     let authentication: Authentication;

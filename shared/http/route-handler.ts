@@ -79,7 +79,6 @@ export const routeHandler = (route: Route, services: RouteServices): RequestHand
     headers: parameterNames(route.headers),
   };
   const isWrite = route.method !== 'get';
-  const varies = route.access !== 'public';
 
   return async (request, response) => {
     const exchange = exchangeOf(response);
@@ -94,7 +93,6 @@ export const routeHandler = (route: Route, services: RouteServices): RequestHand
     const isAbandoned = (): boolean => deadline.isOver;
     const isClientGone = (): boolean => deadline.isOver || response.destroyed;
     try {
-      if (varies) response.setHeader('Vary', 'Origin');
       const admitted = services.gate.admit(route, request, response, services.origins);
       const principal = admitted instanceof Promise ? await deadline.wait(admitted) : admitted;
       exchange.principal = principal;
