@@ -87,7 +87,7 @@ it('mails arrive, or show why not, and no address, link or password is anywhere 
       [broken, 'The mail cannot be composed (TypeError).'],
     ]),
   );
-  expect(server.received.map(({ to }) => to[0]).toSorted()).toEqual([
+  expect(server.received.map(({ to }) => String(to)).toSorted()).toEqual([
     `good-${good}@buyer.example`,
     `slow-${slow}@buyer.example`,
   ]);

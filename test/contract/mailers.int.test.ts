@@ -280,7 +280,7 @@ describe('SMTP connections', () => {
     expect([server.logins, server.received]).toEqual([[], []]);
   });
 
-  it('send neither login nor mail to a server whose certificate nobody vouches for', async () => {
+  it('send neither login nor mail to a server whose certificate is not valid', async () => {
     const server = await serverWith({ disabledCommands: [] });
     const mailer = mailerFor(server.port, { login: `user:${PASSWORD}@`, query: '?tls=required' });
     const error = await failureOf(mailer);
