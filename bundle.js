@@ -23,8 +23,6 @@ const external = [
   'google-protobuf',
   'knex',
   'pg-native',
-  // `keepNames` would name every function that it creates for a request.
-  'router',
   'testcontainers',
   'yaml',
 ];
@@ -80,7 +78,6 @@ const bundle = async (entryPoints, outdir) => {
     format: 'esm',
     target: 'node20',
     external,
-    keepNames: true,
     sourcemap: true,
     // Newer versions of Node define it. Without it, `pg` creates a `Response` to detect its platform, which loads all of
     // Node's `fetch`.
