@@ -69,6 +69,10 @@ const owned = {
     'query/history/key-users.ts',
     'projections/engine/reset.ts',
   ),
+  user_addresses: own(['command/accounts/'], 'query/accounts/', 'query/history/'),
+  logins: own(['command/accounts/'], 'query/accounts/', 'app/lookups/secrets-in-use.ts'),
+  sessions: own(['command/accounts/', 'projections/account-rows.ts'], 'query/accounts/'),
+  one_time_links: own(['command/accounts/']),
   asset_objects: own(['command/assets/object-attempts.ts']),
   audit_attempts: own(['command/audit/attempt-log.ts'], 'query/history/'),
   conversion_confirmations: own(['command/conversions/confirmations.ts']),
@@ -126,6 +130,7 @@ export const readModelTables: readonly string[] = Object.keys({ ...shown, ...hid
 export const requestTables: readonly string[] = [
   ...Object.keys(shown),
   'audit_attempts',
+  'user_addresses',
   'account_positions',
   'conversion_positions',
   'projection_checkpoints',
