@@ -1,6 +1,12 @@
 import { sealerOf } from '../../shared/secrets/api-key.ts';
 import { accountVersionSql, isWholeSql } from '../../shared/follow-log/written-position.ts';
-import type { Holder, Principal, Scope, Verification } from '../../shared/http/principal.ts';
+import type {
+  Holder,
+  Principal,
+  Scope,
+  Verification,
+  VerifiedPrincipal,
+} from '../../shared/http/principal.ts';
 
 type Role = NonNullable<Principal['user']>['role'];
 
@@ -45,7 +51,7 @@ export const refusedHolder = (stored: StoredHolder, actor: string): Verification
 const holderOf = ({ customerId, userId, role }: StoredHolder, actor: string): Holder | undefined =>
   role === null ? undefined : { customerId: Number(customerId), actor, user: { id: userId, role } };
 
-export interface Presented extends Pick<Principal, 'kind' | 'actor' | 'subject'> {
+export interface Presented extends Pick<VerifiedPrincipal, 'kind' | 'actor' | 'subject'> {
   readonly scopes: readonly Scope[];
   readonly credential: string;
   readonly askedAt: number;

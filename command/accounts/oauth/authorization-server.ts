@@ -66,8 +66,6 @@ export const createAuthorizationServer = (options: AuthorizationServerOptions): 
   return {
     provider,
     answer: async (endpoint, request, response) => {
-      // A page of any origin may register its app, and read the answer.
-      if (endpoint === 'register') response.setHeader('Access-Control-Allow-Origin', '*');
       try {
         const handed = await handedRequest(endpoint, baseUrl(), request);
         callback ??= (await provider()).callback();

@@ -4,6 +4,7 @@ import type { AuthorizedClient, RevokedBy } from '../../../domain/accounts/oauth
 import type { CommandContext } from '../../../shared/aggregate/command-context.ts';
 import { derivedId } from '../../../shared/aggregate/ids.ts';
 import { isoTimestamp } from '../../../shared/async/clock.ts';
+import { notFound } from '../../../shared/http/errors.ts';
 import { grants, type GrantWrites } from './handler.ts';
 
 /** The event comes first. Interrupted in between, the row follows: no client has a code for the grant yet. */
@@ -34,6 +35,19 @@ export const revokeGrant = async (
   const command = { type: 'RevokeGrant', now, by } as const;
   const { revokedAt = now } = grants.resultOf(await grants.execute({ store }, grantId, command, { context }));
   await rows.writeRevoked([{ customerId: context.customerId, grantId, revokedAt }]);
+};
+
+/** @throws ApiError NOT_FOUND, also for another user's grant */
+export const revokeGrantFor = async (
+  writes: GrantWrites,
+  grantId: string,
+  { userId, isAdmin }: { readonly userId: string; readonly isAdmin: boolean },
+  context: CommandContext,
+): Promise<void> => {
+  const { state } = await grants.loadAt(writes, context.customerId, grantId);
+  const isOwn = state.status !== 'NONE' && state.userId === userId;
+  if (!isOwn && !(isAdmin && state.status !== 'NONE')) throw notFound('connected app');
+  await revokeGrant(writes, grantId, isOwn ? 'user' : 'admin', context);
 };
 
 interface LiveGrant {

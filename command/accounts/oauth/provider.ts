@@ -49,7 +49,6 @@ export const createProvider = async (options: ProviderOptions): Promise<Provider
     else ctx.remove('Set-Cookie');
     if (ctx.path === METADATA_PATH && ctx.status === 200) {
       ctx.body = serverMetadata(ctx.body as Readonly<Record<string, unknown>>);
-      ctx.set('Access-Control-Allow-Origin', '*');
     }
   });
   provider.on('server_error', (ctx, error) => {
