@@ -23,6 +23,7 @@ const external = [
   'fast-check',
   'google-protobuf',
   'knex',
+  'oidc-provider',
   'pg-native',
   // `keepNames` would name every function that it creates for a request.
   'router',

@@ -14,6 +14,7 @@ import { eventLog } from './event-log.ts';
 import { eventSources } from './event-sources.ts';
 import { idempotency } from './idempotency.ts';
 import { logChain } from './log-chain.ts';
+import { oauth } from './oauth.ts';
 import { personalData } from './personal-data.ts';
 import { rateLimits } from './rate-limits.ts';
 import { readModels } from './read-models.ts';
@@ -37,6 +38,7 @@ export const migrations: readonly Migration[] = [
   eventLog,
   accounts,
   signIn,
+  oauth,
   readModels,
   idempotency,
   rateLimits,

@@ -22,7 +22,9 @@ export const signIn = {
       table.timestamp('created_at').notNullable().defaultTo(knex.raw('clock_timestamp()'));
       table.boolean('announced').notNullable().defaultTo(false);
       table.primary(['customer_id', 'user_id']);
-      table.index(['created_at'], 'user_addresses_unannounced', { predicate: knex.whereRaw('not announced') });
+      table.index(['created_at'], 'user_addresses_unannounced', {
+        predicate: knex.whereRaw('not announced'),
+      });
     });
     await createTenantTable(knex, 'logins', (table) => {
       code(table, 'user_id').notNullable();
@@ -57,7 +59,7 @@ const sessions = async (knex: Knex): Promise<void> => {
     knex,
     'sessions',
     (table) => {
-      table.uuid('session_id').primary();
+      code(table, 'session_id').primary();
       code(table, 'user_id').notNullable();
       table.binary('secret_hash').notNullable().unique();
       code(table, 'method').notNullable();

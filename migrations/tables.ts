@@ -73,6 +73,17 @@ const owned = {
   logins: own(['command/accounts/'], 'query/accounts/', 'app/lookups/secrets-in-use.ts'),
   sessions: own(['command/accounts/', 'projections/account-rows.ts'], 'query/accounts/'),
   one_time_links: own(['command/accounts/']),
+  oauth_grants: own(
+    ['projections/oauth-grant-rows.ts', 'command/accounts/'],
+    'query/accounts/',
+    'app/housekeeping.ts',
+  ),
+  oauth_clients: own(['command/accounts/oauth/']),
+  oauth_records: own(
+    ['command/accounts/oauth/'],
+    'query/accounts/verify-access-token.ts',
+    'app/housekeeping.ts',
+  ),
   asset_objects: own(['command/assets/object-attempts.ts']),
   audit_attempts: own(['command/audit/attempt-log.ts'], 'query/history/'),
   conversion_confirmations: own(['command/conversions/confirmations.ts']),
@@ -129,6 +140,7 @@ export const readModelTables: readonly string[] = Object.keys({ ...shown, ...hid
 /** The last three have no row policies: they contain log positions only, which requests compare first. */
 export const requestTables: readonly string[] = [
   ...Object.keys(shown),
+  'oauth_grants',
   'audit_attempts',
   'user_addresses',
   'account_positions',

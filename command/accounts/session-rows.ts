@@ -1,10 +1,6 @@
-import {
-  SESSION_DAYS,
-  SESSION_IDLE_HOURS,
-  SESSIONS_MAX,
-} from '../../domain/accounts/session.ts';
+import { SESSION_DAYS, SESSION_IDLE_HOURS, SESSIONS_MAX } from '../../domain/accounts/session.ts';
 import type { SessionEndReason, SignInMethod } from '../../domain/accounts/session-events.ts';
-import { uuidArray } from '../../shared/postgres/binary-array.ts';
+import { textArray } from '../../shared/postgres/binary-array.ts';
 import type { Database, UserKey } from './login-rows.ts';
 
 /** No event contains a secret: a session is checked against its row. */
@@ -109,7 +105,7 @@ export const endSessionsOfUser = async (
   const { rows } = await database.query<EndedSession>({
     name: 'sessions-end-of-user',
     text: `update sessions set ${set('$3')}
-           where customer_id = $1 and user_id = $2 and session_id is distinct from $4::uuid and ${live} ${returning}`,
+           where customer_id = $1 and user_id = $2 and session_id is distinct from $4 and ${live} ${returning}`,
     values: [customerId, userId, reason, except ?? null],
   });
   return rows;
@@ -136,8 +132,8 @@ export const endSurplusSessions = async (
 export const endsRecorded = async (database: Database, sessionIds: readonly string[]): Promise<void> => {
   await database.query({
     name: 'session-ends-recorded',
-    text: `update sessions set end_recorded = true where session_id = any($1::uuid[])`,
-    values: [uuidArray(sessionIds)],
+    text: `update sessions set end_recorded = true where session_id = any($1::text[])`,
+    values: [textArray(sessionIds)],
   });
 };
 
@@ -158,13 +154,9 @@ export const unrecordedEnds = async (
              ended_at as "endedAt", ended_at::text as "dueAt"
            from sessions
            where ended_at is not null and not end_recorded and ended_at < clock_timestamp() - interval '10 seconds'
-             and (ended_at, session_id) > ($1::timestamptz, $2::uuid)
+             and (ended_at, session_id) > ($1::timestamptz, $2)
            order by ended_at, session_id limit $3`,
-    values: [
-      after?.dueAt ?? '-infinity',
-      after?.sessionId ?? '00000000-0000-0000-0000-000000000000',
-      rowsMax,
-    ],
+    values: [after?.dueAt ?? '-infinity', after?.sessionId ?? '', rowsMax],
   });
   return rows;
 };
