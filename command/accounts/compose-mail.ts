@@ -44,7 +44,7 @@ export const createComposeMail =
     }
   };
 
-/** After `#`: browsers do not send it, so no log has it. */
+/** The part after `#`: browsers do not send it, so no log contains it. */
 const linkTo = ({ baseUrl }: ComposeOptions, page: string, token: string): string =>
   `${baseUrl()}/console/${page}#token=${token}`;
 
@@ -76,7 +76,7 @@ const knownMail = (to: string, baseUrl: string): Mail => ({
   to,
   subject: 'You have an account already',
   text: paragraphs(
-    'Somebody signed up for the Buyer Exchange with this address, which has an account already. Sign in here:',
+    'A sign-up for the Buyer Exchange used this address, which has an account already. Sign in here:',
     `${baseUrl}/console/sign-in`,
     'If you forgot the password, ask for a new one there. If it was not you, ignore this mail: nothing has changed.',
   ),

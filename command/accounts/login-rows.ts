@@ -88,7 +88,7 @@ export interface NewLogin extends UserKey {
 }
 
 /**
- * Both rows or none, before the event of the password. They have no effect until they are announced. Of two users that
+ * Both rows or none, before the event of the password. They have no effect until they are announced. If two users
  * claim the same address at once, one gets it.
  * @returns false if another user has the address; true for a repeat
  */

@@ -19,7 +19,7 @@ export const signInHousekeeping = (writes: Pick<SessionWrites, 'store' | 'pool'>
       find: (after, rowsMax) => unrecordedEnds(writes.pool, after, rowsMax),
       work: (ended) => recordEnds(writes, [ended], { actor: 'worker:sessions', requestId: randomUUID() }),
     }),
-    'addresses of nobody': createSweep<UnannouncedAddress>({
+    'unused addresses': createSweep<UnannouncedAddress>({
       find: (after, rowsMax) => unannouncedAddresses(writes.pool, after, rowsMax),
       work: (address) => settleAddress(writes, address),
     }),

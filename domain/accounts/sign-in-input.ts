@@ -3,7 +3,7 @@ import { boundedText } from '../values.ts';
 import { EmailAddress } from './address.ts';
 import { NewPassword, PresentedPassword } from './password.ts';
 
-/** 256 bits as base64url. Of another form: as unknown as any other wrong token. */
+/** 256 bits as base64url. A token of another form is refused like any wrong one. */
 const token = (what: string) => boundedText(1, 200).meta({ description: what, writeOnly: true });
 
 const code = boundedText(1, 40).meta({
