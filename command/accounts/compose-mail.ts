@@ -59,7 +59,12 @@ const signUpMail = async (
   const { email: to } = pending;
   if ((await findLoginOfAddress(pool, emailKeyOf(to))) !== undefined) return knownMail(to, baseUrl());
   const token = await linkTokenOf(mailId);
-  const link = { purpose: 'sign-up', customerId: 0, data: pending, validMs: SIGN_UP_HOURS * HOUR_MS } as const;
+  const link = {
+    purpose: 'sign-up',
+    customerId: 0,
+    data: pending,
+    validMs: SIGN_UP_HOURS * HOUR_MS,
+  } as const;
   if ((await insertLink(pool, token, link)) === undefined) return undefined;
   return {
     to,

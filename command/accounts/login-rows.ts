@@ -46,7 +46,8 @@ type FoundLogin = Partial<Login> & { readonly isWhole: boolean };
 
 const loginOf = ([row]: readonly FoundLogin[]): Login | undefined => {
   // During a rebuild the tables cannot tell which accounts are open.
-  if (row?.isWhole !== true) throw new NotDoneError('Credentials are being rebuilt. Repeat the request later.');
+  if (row?.isWhole !== true)
+    throw new NotDoneError('Credentials are being rebuilt. Repeat the request later.');
   const { isWhole: _, ...login } = row;
   return typeof login.userId === 'string' ? (login as Login) : undefined;
 };
@@ -113,10 +114,7 @@ export const claimAddress = async (database: Database, login: NewLogin): Promise
 };
 
 /** After the event of the password. After a crash in between, the sweep does it. */
-export const announceAddress = async (
-  database: Database,
-  { customerId, userId }: UserKey,
-): Promise<void> => {
+export const announceAddress = async (database: Database, { customerId, userId }: UserKey): Promise<void> => {
   await database.query({
     name: 'address-announce',
     text: `update user_addresses set announced = true where customer_id = $1 and user_id = $2`,

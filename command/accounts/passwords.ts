@@ -28,7 +28,9 @@ export interface Passwords {
 }
 
 /** @throws NotDoneError from each call that would wait too long */
-export const createPasswords = (atOnceMax = Math.max(1, Math.floor(availableParallelism() / 2))): Passwords => {
+export const createPasswords = (
+  atOnceMax = Math.max(1, Math.floor(availableParallelism() / 2)),
+): Passwords => {
   const limit = createLimit({ atOnceMax, waitingMax: Infinity, tooBusy });
   let running = 0;
   let meanMs = FIRST_GUESS_MS;

@@ -60,7 +60,8 @@ const totpRoutes = (writes: TwoFactorWrites): readonly Route[] => [
     method: 'post',
     path: totp,
     operationId: 'startTotp',
-    summary: 'Get the seed of a second factor for an authenticator app. It has no effect before it is confirmed.',
+    summary:
+      'Get the seed of a second factor for an authenticator app. It has no effect before it is confirmed.',
     body: StartTotpBody,
     responses: { 201: { description: 'The seed', data: TotpSeed } },
     handle: async ({ body, request }) => ({

@@ -62,9 +62,12 @@ export type SetUpBody = z.infer<typeof SetUpBody>;
 export const StartTotpBody = z.object({ password: PresentedPassword }).meta({ id: 'StartTotp' });
 
 export const ConfirmTotpBody = z
-  .object({ code: z.string().regex(/^\d{6}$/, 'must be six digits').meta({ writeOnly: true }) })
+  .object({
+    code: z
+      .string()
+      .regex(/^\d{6}$/, 'must be six digits')
+      .meta({ writeOnly: true }),
+  })
   .meta({ id: 'ConfirmTotp' });
 
-export const DisableTotpBody = z
-  .object({ password: PresentedPassword, code })
-  .meta({ id: 'DisableTotp' });
+export const DisableTotpBody = z.object({ password: PresentedPassword, code }).meta({ id: 'DisableTotp' });

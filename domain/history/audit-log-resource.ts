@@ -22,12 +22,9 @@ export const who = {
     description:
       'SESSION: a signed-in user. USER: a user without a session yet, e.g. at the sign-in. WORKER: the service itself, after a request or at a set time.',
   }),
-  actor: z
-    .string()
-    .meta({
-      description:
-        'E.g. `api-key:<id of the key>`, `session:<id>`, `user:<id>`, `worker:<name>`, `operator`.',
-    }),
+  actor: z.string().meta({
+    description: 'E.g. `api-key:<id of the key>`, `session:<id>`, `user:<id>`, `worker:<name>`, `operator`.',
+  }),
   userId: z.string().optional().meta({ description: 'The user who acted, or who owns the credential.' }),
 };
 
