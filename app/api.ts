@@ -67,6 +67,7 @@ import type { ObjectStore } from '../shared/storage/object-store.ts';
 import type { AskDatabase } from '../command/assets/handler.ts';
 import { createLookups } from './lookups.ts';
 import { findAccountNow } from './lookups/find-accounts.ts';
+import { findLogin } from './lookups/find-login.ts';
 import { findUser } from './lookups/find-user.ts';
 import { oauthGrantRowsIn } from '../projections/oauth-grant-rows.ts';
 import { createKeyedDigest } from '../shared/secrets/keyed-digest.ts';
@@ -186,6 +187,7 @@ const accountRoutesOf = ({
     secrets,
     keys,
     rows: accountRowsIn(pool),
+    findLogin: findLogin(pool),
     passwords: createPasswords(),
     linkTokenOf: createLinkTokenOf(keys),
     nextCustomerId: idSequence(pool, 'customer_ids').next,

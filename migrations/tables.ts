@@ -69,8 +69,8 @@ const owned = {
     'query/history/key-users.ts',
     'projections/engine/reset.ts',
   ),
-  user_addresses: own(['command/accounts/'], 'query/accounts/', 'query/history/'),
-  logins: own(['command/accounts/'], 'query/accounts/', 'app/lookups/secrets-in-use.ts'),
+  user_addresses: own(['command/accounts/'], 'query/', 'app/lookups/find-login.ts'),
+  logins: own(['command/accounts/'], 'query/accounts/', 'app/lookups/'),
   sessions: own(
     ['command/accounts/', 'projections/account-rows.ts'],
     'query/accounts/',

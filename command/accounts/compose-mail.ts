@@ -4,7 +4,7 @@ import { emailKeyOf } from '../../domain/accounts/address.ts';
 import type { Mail } from '../../shared/mail/mailer.ts';
 import type { LinkTokenOf } from '../workers/mail/link-token.ts';
 import type { ComposeMail } from '../workers/mail/send-mails.ts';
-import { findLoginOfAddress, findLoginOfUser } from './login-rows.ts';
+import type { FindLogin, UserKey } from './login-rows.ts';
 import { insertLink } from './one-time-links.ts';
 import { RESET_MS } from './password-reset.ts';
 import { PendingSignUp } from './sign-up.ts';
@@ -20,6 +20,7 @@ const MailRequest = z.discriminatedUnion('type', [
 
 export interface ComposeOptions {
   readonly pool: Pool;
+  readonly findLogin: FindLogin;
   readonly linkTokenOf: LinkTokenOf;
   /** Never from a request: its `Host` is the client's. */
   readonly baseUrl: () => string;
@@ -55,8 +56,8 @@ const signUpMail = async (
   mailId: string,
   pending: PendingSignUp,
 ): Promise<Mail | undefined> => {
-  const { pool, linkTokenOf, baseUrl } = options;
-  const known = await findLoginOfAddress(pool, emailKeyOf(pending.email));
+  const { pool, findLogin, linkTokenOf, baseUrl } = options;
+  const known = await findLogin.ofAddress(emailKeyOf(pending.email));
   if (known !== undefined) return knownMail(known.email, baseUrl());
   const token = await linkTokenOf(mailId);
   const link = {
@@ -92,8 +93,8 @@ const resetMail = async (
   mailId: string,
   email: string,
 ): Promise<Mail | undefined> => {
-  const { pool, linkTokenOf } = options;
-  const login = await findLoginOfAddress(pool, emailKeyOf(email));
+  const { pool, findLogin, linkTokenOf } = options;
+  const login = await findLogin.ofAddress(emailKeyOf(email));
   if (login?.isOpen !== true) return undefined;
   const token = await linkTokenOf(mailId);
   const { customerId, userId } = login;
@@ -111,10 +112,10 @@ const resetMail = async (
 };
 
 const changedMail = async (
-  { pool, baseUrl }: ComposeOptions,
-  user: { readonly customerId: number; readonly userId: string },
+  { findLogin, baseUrl }: ComposeOptions,
+  user: UserKey,
 ): Promise<Mail | undefined> => {
-  const login = await findLoginOfUser(pool, user);
+  const login = await findLogin.ofUser(user);
   if (login === undefined) return undefined;
   return {
     to: login.email,

@@ -12,6 +12,9 @@ import { mailTo } from '../support/outbox-link.ts';
 import { GOOD_PASSWORD, Person, signIn, signUp } from '../support/person.ts';
 import { until } from '../support/toy-projection.ts';
 
+/** Of `passwords.ts`. */
+const WAIT_MS_MAX = 700;
+
 let service: RunningService;
 beforeAll(async () => {
   service = await startRunningService();
@@ -361,8 +364,9 @@ describe('a sign-in', () => {
     expect(answers.filter(({ status }) => status === 200).length + refused.length).toBe(100);
     expect(refused.length).toBeGreaterThan(50);
     expect(refused.every(({ retryAfter }) => retryAfter === '1')).toBe(true);
-    // A second on a machine that does nothing else: this process also sends the requests.
-    const busyMs = Math.max(0, 4 * (alone.ms - 100));
-    expect(Math.max(...answers.map(({ ms }) => ms))).toBeLessThan(1_000 + busyMs);
+    // A refused request takes what the busy machine takes for any. Of the others, none waits long for its turn.
+    const longestMs = (wanted: number): number =>
+      Math.max(...answers.filter(({ status }) => status === wanted).map(({ ms }) => ms));
+    expect(longestMs(200)).toBeLessThan(longestMs(503) + WAIT_MS_MAX + 3 * alone.ms);
   });
 });
