@@ -120,7 +120,6 @@ export const createWeb = (options: WebOptions): { readonly app: Express; readonl
     version,
     apiName: 'Buyer',
     skill,
-    scopes: Scope.options,
     resources: protectedResources,
   };
   const verifiers = {
@@ -155,13 +154,15 @@ export const createWeb = (options: WebOptions): { readonly app: Express; readonl
   return { app, attempts };
 };
 
-/** Of MCP so that clients can find the authorization server. The API's are those of the challenges. */
+const mcpScopes = ['exchange:read', 'exchange:write'] as const satisfies readonly Scope[];
+
+/** Of MCP, too: clients look here for the authorization server, whether or not this version serves MCP. */
 const protectedResources = [
-  ['', 'getProtectedResource'],
-  ['/api/v2/buyer', 'getBuyerProtectedResource'],
-  ['/mcp', 'getMcpProtectedResource'],
-  ['/mcp/v3', 'getMcpV3ProtectedResource'],
-] as const;
+  { path: '', operationId: 'getProtectedResource', scopes: Scope.options },
+  { path: '/api/v2/buyer', operationId: 'getBuyerProtectedResource', scopes: Scope.options },
+  { path: '/mcp', operationId: 'getMcpProtectedResource', scopes: mcpScopes },
+  { path: '/mcp/v3', operationId: 'getMcpV3ProtectedResource', scopes: mcpScopes },
+];
 
 /** No credential of this kind exists. */
 const rejectAll: VerifyCredential = async () => ({ outcome: 'rejected' });

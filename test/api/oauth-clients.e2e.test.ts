@@ -158,16 +158,16 @@ describe('the network of the service', () => {
   it('is out of reach for a client id, in every form of an address', async () => {
     const { port } = canary.address() as AddressInfo;
     const urls = hostileUrls(port).flatMap((url) => [url, `${url}metadata.json`]);
-    for (const url of urls) {
-      const target = new URL(new TestClient(open.service.baseUrl, url).authorizationUrl(challenge));
-      const answer = await fetch(target, { redirect: 'manual' });
-      expect([url, answer.status >= 400 && answer.status < 500, answer.headers.get('location')]).toEqual([
-        url,
-        true,
-        null,
-      ]);
-      const token = await new TestClient(open.service.baseUrl, url).refresh('rt_x');
-      expect([url, token.status >= 400 && token.status < 500]).toEqual([url, true]);
+    const isRefused = ({ status }: { readonly status: number }): boolean => status >= 400 && status < 500;
+    const attack = async (url: string): Promise<readonly boolean[]> => {
+      const client = new TestClient(open.service.baseUrl, url);
+      const answer = await fetch(client.authorizationUrl(challenge), { redirect: 'manual' });
+      await answer.text();
+      return [isRefused(answer), answer.headers.has('location'), isRefused(await client.refresh('rt_x'))];
+    };
+    for (let from = 0; from < urls.length; from += 20) {
+      const some = urls.slice(from, from + 20);
+      expect(await Promise.all(some.map(attack))).toEqual(some.map(() => [true, false, true]));
     }
     console.log(`${urls.length} client ids refused, ${connections} connections to the canary`);
     expect(connections).toBe(0);
