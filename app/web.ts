@@ -1,7 +1,7 @@
 import type { Express } from 'express';
 import type { Pool } from 'pg';
 import type { Registry } from 'prom-client';
-import type { KeyUse } from '../command/accounts/record-key-use.ts';
+import type { CredentialUses } from '../command/accounts/record-key-use.ts';
 import { createAttemptLog, type AttemptLog } from '../command/audit/attempt-log.ts';
 import type { Confirmations } from '../command/conversions/confirmations.ts';
 import { createLedgers } from '../command/conversions/ledgers.ts';
@@ -10,17 +10,17 @@ import type { Segments } from '../command/conversions/segments.ts';
 import { Scope } from '../domain/accounts/access.ts';
 import { verifyAccessToken } from '../query/accounts/verify-access-token.ts';
 import { verifyApiKey } from '../query/accounts/verify-api-key.ts';
+import { verifySession } from '../query/accounts/verify-session.ts';
 import { systemClock as clock } from '../shared/async/clock.ts';
 import type { SnapshotStore } from '../shared/aggregate/snapshots.ts';
 import type { Config } from './config.ts';
 import type { EventStore } from '../shared/event-store/event-store.ts';
 import { createApp } from '../shared/http/app.ts';
-import { createAuthenticate } from '../shared/http/authenticate.ts';
+import { createAuthenticate, type CredentialVerifiers } from '../shared/http/authenticate.ts';
 import { createClientAddress } from '../shared/http/client-address.ts';
 import { documentRoutes } from '../shared/http/document-routes.ts';
 import { unavailable } from '../shared/http/errors.ts';
 import { createGate } from '../shared/http/gate.ts';
-import type { VerifyCredential } from '../shared/http/principal.ts';
 import type { ReadinessPart } from '../shared/async/readiness.ts';
 import type { AnyRoute } from '../shared/http/route.ts';
 import type { RouteServices } from '../shared/http/route-handler.ts';
@@ -57,8 +57,7 @@ export interface WebOptions {
   readonly rateLimits: RateLimits;
   readonly idempotency: IdempotencyStore;
   readonly confirmations: Confirmations;
-  readonly keyUse: KeyUse;
-  readonly grantUse: KeyUse;
+  readonly uses: CredentialUses;
   readonly progress: ProjectionProgress;
   readonly readiness: readonly ReadinessPart[];
   readonly baseUrl: () => string;
@@ -73,7 +72,6 @@ export interface WebOptions {
     readonly tenantStatement?: RewriteStatement;
     readonly brandFetch?: OutboundFetch;
     readonly clientMetadataFetch?: OutboundFetch;
-    readonly session?: VerifyCredential;
     readonly routes?: readonly AnyRoute[];
   };
 }
@@ -81,7 +79,7 @@ export interface WebOptions {
 const MIB = 1024 * 1024;
 
 export const createWeb = (options: WebOptions): { readonly app: Express; readonly attempts: AttemptLog } => {
-  const { config, pool, store, keys, rateLimits, keyUse, progress, baseUrl, isPrepared } = options;
+  const { config, pool, store, keys, rateLimits, progress, baseUrl } = options;
   const { registry, log, onAnswer, replace } = options;
   const database = createTenantDatabase(options.requestPool, replace.tenantStatement);
   const kinds = auditedKinds({ database, progress, baseUrl });
@@ -122,23 +120,12 @@ export const createWeb = (options: WebOptions): { readonly app: Express; readonl
     skill,
     resources: protectedResources,
   };
-  const verifiers = {
-    apiKey: whenPrepared(
-      isPrepared,
-      verifyApiKey(pool, (keyId) => keyUse.used(keyId)),
-    ),
-    accessToken: whenPrepared(
-      isPrepared,
-      verifyAccessToken(pool, baseUrl, (grantId) => options.grantUse.used(grantId)),
-    ),
-    session: replace.session ?? rejectAll,
-  };
   const app = createApp({
     routes: [...routes, ...documentRoutes(document, routes)],
     unbuilt: isApi ? unbuiltPaths : [],
     headers: securityHeaders(config.BASE_URL?.startsWith('https:') ?? false),
     gate: createGate({
-      authenticate: createAuthenticate(verifiers, site),
+      authenticate: createAuthenticate(verifiersOf(options), site),
       clientAddress: createClientAddress(config.TRUSTED_PROXIES),
       limiter: rateLimits.limiter,
       failedCredentials: rateLimits.failedCredentials,
@@ -154,6 +141,21 @@ export const createWeb = (options: WebOptions): { readonly app: Express; readonl
   return { app, attempts };
 };
 
+const verifiersOf = ({ pool, uses, baseUrl, isPrepared }: WebOptions): CredentialVerifiers => ({
+  apiKey: whenPrepared(
+    isPrepared,
+    verifyApiKey(pool, (keyId) => uses.keyUse.used(keyId)),
+  ),
+  accessToken: whenPrepared(
+    isPrepared,
+    verifyAccessToken(pool, baseUrl, (grantId) => uses.grantUse.used(grantId)),
+  ),
+  session: whenPrepared(
+    isPrepared,
+    verifySession(pool, (sessionId) => uses.sessionUse.used(sessionId)),
+  ),
+});
+
 const mcpScopes = ['exchange:read', 'exchange:write'] as const satisfies readonly Scope[];
 
 /** Of MCP, too: clients look here for the authorization server, whether or not this version serves MCP. */
@@ -163,9 +165,6 @@ const protectedResources = [
   { path: '/mcp', operationId: 'getMcpProtectedResource', scopes: mcpScopes },
   { path: '/mcp/v3', operationId: 'getMcpV3ProtectedResource', scopes: mcpScopes },
 ];
-
-/** No credential of this kind exists. */
-const rejectAll: VerifyCredential = async () => ({ outcome: 'rejected' });
 
 /** Before the database is prepared there is nothing to ask: 503, not 500. */
 const whenPrepared =

@@ -1,11 +1,15 @@
 import { setMaxListeners } from 'node:events';
+import { join } from 'node:path';
 import type { Pool } from 'pg';
 import type { Registry } from 'prom-client';
+import { createComposeMail } from '../command/accounts/compose-mail.ts';
+import { createLinkTokenOf } from '../command/workers/mail/link-token.ts';
 import { agentChecks } from '../command/workers/agent-checks/check-agents.ts';
 import { createFetchFeed } from '../command/workers/catalog-feeds/fetch-feed.ts';
 import { catalogFeeds } from '../command/workers/catalog-feeds/read-feed.ts';
 import { createAudienceParts } from '../command/workers/syndication/audience-delivery.ts';
 import { listLaunchedCreatives } from '../command/workers/sellers/list-launched.ts';
+import { MAILS_AT_ONCE, mails, type ComposeMail } from '../command/workers/mail/send-mails.ts';
 import { submissions } from '../command/workers/sellers/submit-launched.ts';
 import { syndicationWork } from '../command/workers/syndication/syndication-work.ts';
 import { systemClock } from '../shared/async/clock.ts';
@@ -16,6 +20,9 @@ import {
   createProjectionProgress,
   type ProjectionProgress,
 } from '../shared/follow-log/projection-progress.ts';
+import type { Mailer } from '../shared/mail/mailer.ts';
+import { openMailer } from '../shared/mail/open-mailer.ts';
+import type { KeyRing } from '../shared/secrets/key-ring.ts';
 import type { SecretStore } from '../shared/secrets/secret-store.ts';
 import { syndicatedKinds } from '../command/syndication/resource-kinds.ts';
 import { outboundPolicyOf, type Config } from './config.ts';
@@ -39,12 +46,15 @@ export interface WorkerOptions {
   readonly pool: Pool;
   readonly store: EventStore;
   readonly snapshots: SnapshotStore;
+  readonly keys: () => Promise<KeyRing>;
   readonly secrets: SecretStore;
+  readonly baseUrl: () => string;
   readonly changes: ProjectionProgress;
   /** Expired data that the worker deletes regularly. The names are for the log. */
   readonly purged: Readonly<Record<string, Purgeable>>;
   readonly log: Logger;
   readonly registry: Registry;
+  readonly replace: { readonly composeMail?: ComposeMail };
 }
 
 export interface Worker {
@@ -65,7 +75,8 @@ export const createWorker = (options: WorkerOptions): Worker => {
   let offering: Promise<void> | undefined;
   const freed = createProjectionProgress();
   const workPool = createWorkPool(databaseUrl, log);
-  const kinds = workKindsOf(options, workPool);
+  const mailer = mailerOf(options);
+  const kinds = workKindsOf(options, workPool, mailer);
   const list = freeing(createWorkList(workPool), () => freed.advanced(FREED));
   createWorkMetrics(registry, workPool, kinds.flatMap(namesOf));
   return {
@@ -103,7 +114,7 @@ export const createWorker = (options: WorkerOptions): Worker => {
       ending.abort();
       // The queues close after the last offer: entries without jobs would wait until their leases end.
       await Promise.all([jobs?.stop(offering), offering]);
-      await workPool.end();
+      await Promise.all([workPool.end(), mailer.close()]);
     },
   };
 };
@@ -131,12 +142,28 @@ const createWorkPool = (connectionString: string, log: Logger): Pool =>
 
 const storesOf = ({ store, snapshots }: WorkerOptions) => ({ store, snapshots, clock: systemClock });
 
-const workKindsOf = (options: WorkerOptions, workPool: Pool): readonly WorkKind[] => [
+const workKindsOf = (options: WorkerOptions, workPool: Pool, mailer: Mailer): readonly WorkKind[] => [
   syndicationOf(options, workPool),
   submissions(storesOf(options), () => listLaunchedCreatives(options.pool, launchedCreatives)),
   feedsOf(options),
   checksOf(options),
+  mailsOf(options, mailer),
 ];
+
+const mailsOf = (options: WorkerOptions, mailer: Mailer): WorkKind => {
+  const { secrets, pool, keys, baseUrl, log, replace } = options;
+  const compose = createComposeMail({ pool, linkTokenOf: createLinkTokenOf(keys), baseUrl });
+  return mails({ secrets, mailer, compose: replace.composeMail ?? compose, log });
+};
+
+const mailerOf = ({ config, log }: WorkerOptions): Mailer =>
+  openMailer({
+    server: config.SMTP_URL,
+    from: config.MAIL_FROM,
+    outboxFolder: join(config.DATA_DIR, 'outbox'),
+    connectionsMax: MAILS_AT_ONCE,
+    log,
+  });
 
 const syndicationOf = (options: WorkerOptions, workPool: Pool): WorkKind => {
   const { config, pool, secrets } = options;

@@ -427,7 +427,7 @@ describe('consent', () => {
     const page = browser();
     await client.tokens(page);
     const member = await oauth.addUser(account, 'member');
-    page.signIn(member);
+    page.signIn(oauth.signIn(member));
     const { access_token: token } = await client.tokens(page);
     expect((await appsOf(token)).map(({ userId }) => userId)).toEqual([member]);
   });
