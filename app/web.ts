@@ -1,26 +1,28 @@
 import type { Express } from 'express';
 import type { Pool } from 'pg';
 import type { Registry } from 'prom-client';
-import type { KeyUse } from '../command/accounts/record-key-use.ts';
+import type { CredentialUses } from '../command/accounts/record-key-use.ts';
 import { createAttemptLog, type AttemptLog } from '../command/audit/attempt-log.ts';
 import type { Confirmations } from '../command/conversions/confirmations.ts';
 import { createLedgers } from '../command/conversions/ledgers.ts';
 import { createSegments } from './lookups/conversion-segments.ts';
 import type { Segments } from '../command/conversions/segments.ts';
 import { Scope } from '../domain/accounts/access.ts';
+import { verifyAccessToken } from '../query/accounts/verify-access-token.ts';
 import { verifyApiKey } from '../query/accounts/verify-api-key.ts';
+import { verifySession } from '../query/accounts/verify-session.ts';
 import { systemClock as clock } from '../shared/async/clock.ts';
 import type { SnapshotStore } from '../shared/aggregate/snapshots.ts';
 import type { Config } from './config.ts';
 import type { EventStore } from '../shared/event-store/event-store.ts';
 import { createApp } from '../shared/http/app.ts';
-import { createAuthenticate } from '../shared/http/authenticate.ts';
+import { createAuthenticate, type CredentialVerifiers } from '../shared/http/authenticate.ts';
 import { createClientAddress } from '../shared/http/client-address.ts';
 import { documentRoutes } from '../shared/http/document-routes.ts';
 import { unavailable } from '../shared/http/errors.ts';
 import { createGate } from '../shared/http/gate.ts';
-import type { VerifyCredential } from '../shared/http/principal.ts';
 import type { ReadinessPart } from '../shared/async/readiness.ts';
+import type { AnyRoute } from '../shared/http/route.ts';
 import type { RouteServices } from '../shared/http/route-handler.ts';
 import { securityHeaders } from '../shared/http/security-headers.ts';
 import { serviceRoutes } from '../shared/http/service-routes.ts';
@@ -55,7 +57,7 @@ export interface WebOptions {
   readonly rateLimits: RateLimits;
   readonly idempotency: IdempotencyStore;
   readonly confirmations: Confirmations;
-  readonly keyUse: KeyUse;
+  readonly uses: CredentialUses;
   readonly progress: ProjectionProgress;
   readonly readiness: readonly ReadinessPart[];
   readonly baseUrl: () => string;
@@ -69,13 +71,15 @@ export interface WebOptions {
     readonly segments?: (segments: Segments) => Segments;
     readonly tenantStatement?: RewriteStatement;
     readonly brandFetch?: OutboundFetch;
+    readonly clientMetadataFetch?: OutboundFetch;
+    readonly routes?: readonly AnyRoute[];
   };
 }
 
 const MIB = 1024 * 1024;
 
 export const createWeb = (options: WebOptions): { readonly app: Express; readonly attempts: AttemptLog } => {
-  const { config, pool, store, keys, rateLimits, keyUse, progress, baseUrl, isPrepared } = options;
+  const { config, pool, store, keys, rateLimits, progress, baseUrl } = options;
   const { registry, log, onAnswer, replace } = options;
   const database = createTenantDatabase(options.requestPool, replace.tenantStatement);
   const kinds = auditedKinds({ database, progress, baseUrl });
@@ -92,10 +96,18 @@ export const createWeb = (options: WebOptions): { readonly app: Express; readonl
   registerLedgerMetrics(registry, ledgers);
   const isApi = config.ROLES.includes('api');
   const api = isApi
-    ? apiRoutes({ ...options, database, ledgers, kinds, fetchBrand: replace.brandFetch })
+    ? apiRoutes({
+        ...options,
+        database,
+        ledgers,
+        kinds,
+        fetchBrand: replace.brandFetch,
+        fetchClientMetadata: replace.clientMetadataFetch,
+      })
     : [];
   const routes = [
     ...api,
+    ...(replace.routes ?? []),
     ...serviceRoutes({ version, parts: options.readiness, metrics: registry, stopping: options.isStopping }),
   ];
   const site = { baseUrl, apiPath: '/api/v2/buyer' };
@@ -106,22 +118,14 @@ export const createWeb = (options: WebOptions): { readonly app: Express; readonl
     version,
     apiName: 'Buyer',
     skill,
-    scopes: Scope.options,
-  };
-  const verifiers = {
-    apiKey: whenPrepared(
-      isPrepared,
-      verifyApiKey(pool, (keyId) => keyUse.used(keyId)),
-    ),
-    accessToken: rejectAll,
-    session: rejectAll,
+    resources: protectedResources,
   };
   const app = createApp({
     routes: [...routes, ...documentRoutes(document, routes)],
     unbuilt: isApi ? unbuiltPaths : [],
     headers: securityHeaders(config.BASE_URL?.startsWith('https:') ?? false),
     gate: createGate({
-      authenticate: createAuthenticate(verifiers, site),
+      authenticate: createAuthenticate(verifiersOf(options), site),
       clientAddress: createClientAddress(config.TRUSTED_PROXIES),
       limiter: rateLimits.limiter,
       failedCredentials: rateLimits.failedCredentials,
@@ -137,8 +141,30 @@ export const createWeb = (options: WebOptions): { readonly app: Express; readonl
   return { app, attempts };
 };
 
-/** No credential of this kind exists. */
-const rejectAll: VerifyCredential = async () => ({ outcome: 'rejected' });
+const verifiersOf = ({ pool, uses, baseUrl, isPrepared }: WebOptions): CredentialVerifiers => ({
+  apiKey: whenPrepared(
+    isPrepared,
+    verifyApiKey(pool, (keyId) => uses.keyUse.used(keyId)),
+  ),
+  accessToken: whenPrepared(
+    isPrepared,
+    verifyAccessToken(pool, baseUrl, (grantId) => uses.grantUse.used(grantId)),
+  ),
+  session: whenPrepared(
+    isPrepared,
+    verifySession(pool, (sessionId) => uses.sessionUse.used(sessionId)),
+  ),
+});
+
+const mcpScopes = ['exchange:read', 'exchange:write'] as const satisfies readonly Scope[];
+
+/** Of MCP, too: clients look here for the authorization server, whether or not this version serves MCP. */
+const protectedResources = [
+  { path: '', operationId: 'getProtectedResource', scopes: Scope.options },
+  { path: '/api/v2/buyer', operationId: 'getBuyerProtectedResource', scopes: Scope.options },
+  { path: '/mcp', operationId: 'getMcpProtectedResource', scopes: mcpScopes },
+  { path: '/mcp/v3', operationId: 'getMcpV3ProtectedResource', scopes: mcpScopes },
+];
 
 /** Before the database is prepared there is nothing to ask: 503, not 500. */
 const whenPrepared =

@@ -69,6 +69,26 @@ const owned = {
     'query/history/key-users.ts',
     'projections/engine/reset.ts',
   ),
+  user_addresses: own(['command/accounts/'], 'query/', 'app/lookups/find-login.ts'),
+  logins: own(['command/accounts/'], 'query/accounts/', 'app/lookups/'),
+  sessions: own(
+    ['command/accounts/', 'projections/account-rows.ts'],
+    'query/accounts/',
+    'query/history/key-users.ts',
+  ),
+  one_time_links: own(['command/accounts/']),
+  oauth_grants: own(
+    ['projections/oauth-grant-rows.ts', 'command/accounts/'],
+    'query/accounts/',
+    'query/history/key-users.ts',
+    'app/housekeeping.ts',
+  ),
+  oauth_clients: own(['command/accounts/oauth/']),
+  oauth_records: own(
+    ['command/accounts/oauth/'],
+    'query/accounts/verify-access-token.ts',
+    'app/housekeeping.ts',
+  ),
   asset_objects: own(['command/assets/object-attempts.ts']),
   audit_attempts: own(['command/audit/attempt-log.ts'], 'query/history/'),
   conversion_confirmations: own(['command/conversions/confirmations.ts']),
@@ -125,7 +145,9 @@ export const readModelTables: readonly string[] = Object.keys({ ...shown, ...hid
 /** The last three have no row policies: they contain log positions only, which requests compare first. */
 export const requestTables: readonly string[] = [
   ...Object.keys(shown),
+  'oauth_grants',
   'audit_attempts',
+  'user_addresses',
   'account_positions',
   'conversion_positions',
   'projection_checkpoints',

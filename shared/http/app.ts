@@ -107,7 +107,7 @@ const otherMethod = (
     exchangeOf(response).pattern = path;
     if (isCounted) await gate.countUnrouted(request, response, path);
     if (request.method === 'OPTIONS') {
-      const allowed = await inTime(preflightHeaders(origins, request, allow), (error) =>
+      const allowed = await inTime(preflightHeaders(origins, request, allow, routes), (error) =>
         log.warn({ err: error, route: path }, 'failed after it was answered 503'),
       );
       return sendEmpty(response, 204, { Allow: allow, ...allowed });

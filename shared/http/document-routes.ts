@@ -11,6 +11,13 @@ export interface DocumentRoutesOptions extends Site {
   /** Part of operation ids, e.g. `Orders`. */
   readonly apiName: string;
   readonly skill: (baseUrl: string) => string;
+  readonly resources: readonly DocumentedResource[];
+}
+
+export interface DocumentedResource {
+  readonly path: string;
+  readonly operationId: string;
+  /** Clients ask for these if no challenge says otherwise. */
   readonly scopes: readonly string[];
 }
 
@@ -41,8 +48,7 @@ export const documentRoutes = (
     yamlRoute(`${apiPath}/openapi.yaml`, `get${apiName}OpenApiYaml`, openApiYaml),
     skillRoute('/skill.md', 'getSkill', options),
     skillRoute(`${apiPath}/skill.md`, `get${apiName}Skill`, options),
-    metadataRoute('', 'getProtectedResource', options),
-    metadataRoute(apiPath, `get${apiName}ProtectedResource`, options),
+    ...options.resources.map((resource) => metadataRoute(resource, options)),
   ];
   routes.unshift(frontPageRoute(options, [...routes, ...otherRoutes]));
   return routes;
@@ -84,10 +90,11 @@ const skillRoute = (path: string, operationId: string, { skill, baseUrl }: Docum
     }),
   });
 
-/** RFC 9728, section 2. No authorization server is named: there is none. */
+/** RFC 9728, section 2. */
 const ProtectedResource = z
   .object({
     resource: z.string(),
+    authorization_servers: z.array(z.string()),
     resource_name: z.string(),
     resource_documentation: z.string(),
     bearer_methods_supported: z.array(z.string()),
@@ -96,24 +103,25 @@ const ProtectedResource = z
   .meta({ id: 'ProtectedResource' });
 
 const metadataRoute = (
-  resourcePath: string,
-  operationId: string,
-  { title, baseUrl, scopes }: DocumentRoutesOptions,
+  { path, operationId, scopes }: DocumentedResource,
+  { title, baseUrl }: DocumentRoutesOptions,
 ): Route =>
   route({
     method: 'get',
-    path: `${PROTECTED_RESOURCE_PATH}${resourcePath}`,
+    path: `${PROTECTED_RESOURCE_PATH}${path}`,
     operationId,
     summary: 'What a client needs to know to get a credential for this API (RFC 9728)',
     tag,
     access: 'public',
+    anyOrigin: true,
     responses: {
       200: { description: 'Protected resource metadata', data: ProtectedResource, enveloped: false },
     },
     handle: async () => ({
       status: 200,
       data: {
-        resource: `${baseUrl()}${resourcePath}`,
+        resource: `${baseUrl()}${path}`,
+        authorization_servers: [new URL(baseUrl()).origin],
         resource_name: title,
         resource_documentation: `${baseUrl()}/skill.md`,
         bearer_methods_supported: ['header'],

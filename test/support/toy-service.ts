@@ -252,7 +252,10 @@ export const startToyService = async ({
       ...site,
       apiName: 'Toy',
       skill: () => '# Toys\n',
-      scopes: [],
+      resources: [
+        { path: '', operationId: 'getProtectedResource', scopes: [] },
+        { path: '/toys', operationId: 'getToyProtectedResource', scopes: [] },
+      ],
     },
     declared,
   );
