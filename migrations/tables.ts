@@ -18,7 +18,8 @@ const expired = 'projections/expired-rows.ts';
 /** Read by requests, within their account. */
 const shown = {
   accounts: read('projections/account-rows.ts', 'projections/credentials.ts'),
-  users: read('projections/account-rows.ts'),
+  users: read('projections/account-rows.ts', 'projections/credentials.ts'),
+  browser_origins: read('projections/account-rows.ts', 'projections/credentials.ts', expired),
   advertisers: read('projections/advertisers.ts'),
   advertiser_counts: read('projections/advertisers.ts'),
   adcp_agents: read('projections/agents.ts'),
@@ -60,7 +61,7 @@ const hidden = {
 /**
  * Not read models. `api_keys`: no event contains the hash; the projection repeats `announced` and
  * `revoked_at` after a crash or a restored backup; a reset of all read models finds the accounts in it, because
- * `accounts` may be incomplete then. `work_list`: projections ask for work, `shared/work-list/` hands it out.
+ * `accounts` may be incomplete then. `invitations`: no event contains the address. `work_list`: projections ask for work, `shared/work-list/` hands it out.
  */
 const owned = {
   api_keys: own(
@@ -69,6 +70,7 @@ const owned = {
     'query/history/key-users.ts',
     'projections/engine/reset.ts',
   ),
+  invitations: own(['command/accounts/'], 'query/accounts/'),
   asset_objects: own(['command/assets/object-attempts.ts']),
   audit_attempts: own(['command/audit/attempt-log.ts'], 'query/history/'),
   conversion_confirmations: own(['command/conversions/confirmations.ts']),
@@ -125,6 +127,7 @@ export const readModelTables: readonly string[] = Object.keys({ ...shown, ...hid
 export const requestTables: readonly string[] = [
   ...Object.keys(shown),
   'audit_attempts',
+  'invitations',
   'account_positions',
   'conversion_positions',
   'projection_checkpoints',

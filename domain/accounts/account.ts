@@ -1,12 +1,31 @@
 import { accept, refuse, type Decision } from '../decision.ts';
 import { scopesOfRole, type Role, type Scope } from './access.ts';
+import {
+  registerOrigin,
+  removeOrigin,
+  type OriginRefusal,
+  type Origins,
+  type RegisterOrigin,
+  type RemoveOrigin,
+} from './browser-origins.ts';
 import { accountEvents, type AccountEvent } from './events.ts';
+import {
+  decideMembers,
+  userIdOf,
+  withInvitation,
+  withoutInvitation,
+  type MemberCommand,
+  type MemberRefusal,
+  type Members,
+  type RemoveUser,
+} from './members.ts';
+import { emptyMap, valueOf, withoutKey, withValue } from './shared-map.ts';
 
 export const ACCOUNT = 'account';
 
 export const accountStream = (customerId: number): string => `${ACCOUNT}-${customerId}`;
 
-export const firstUserId = (customerId: number): string => `${customerId}-1`;
+export const firstUserId = (customerId: number): string => userIdOf(customerId, 1);
 
 /** No separate event records the first user. @param sellerId undefined for a buyer's account */
 export const firstUser = (
@@ -32,25 +51,26 @@ export interface IssuedKey {
   readonly expiresAt?: string | undefined;
 }
 
-export interface OpenedAccount {
+export interface OpenedAccount extends Members {
   readonly status: 'OPEN' | 'DISABLED';
   readonly disabledAt?: string;
-  readonly customerId: number;
   readonly name: string;
-  readonly sellerId?: number | undefined;
-  readonly users: Readonly<Record<string, Role>>;
+  readonly customerDomain?: string | undefined;
+  readonly origins: Origins;
   /** By id, without revoked keys. */
   readonly keys: Readonly<Record<string, IssuedKey>>;
 }
 
 export type Account = { readonly status: 'NONE' } | OpenedAccount;
 
+const openedBy = ({ data }: Extract<AccountEvent, { type: 'AccountOpened' }>): OpenedAccount => {
+  const { userId, role } = firstUser(data.customerId, data.sellerId);
+  const users = withValue(emptyMap, userId, role);
+  return { ...data, status: 'OPEN', users, usersAdded: 1, invitations: {}, origins: {}, keys: {} };
+};
+
 const evolve = (state: Account, event: AccountEvent): Account => {
-  if (event.type === 'AccountOpened') {
-    const { customerId, name, sellerId } = event.data;
-    const { userId, role } = firstUser(customerId, sellerId);
-    return { status: 'OPEN', customerId, name, sellerId, users: { [userId]: role }, keys: {} };
-  }
+  if (event.type === 'AccountOpened') return openedBy(event);
   if (state.status === 'NONE') return state;
   switch (event.type) {
     case 'AccountDisabled':
@@ -60,7 +80,21 @@ const evolve = (state: Account, event: AccountEvent): Account => {
       return { ...rest, status: 'OPEN' };
     }
     case 'UserAdded':
-      return { ...state, users: { ...state.users, [event.data.userId]: event.data.role } };
+      return withUser(state, event);
+    case 'UserRoleChanged':
+      return { ...state, users: withValue(state.users, event.data.userId, event.data.role) };
+    case 'UserRemoved':
+      return { ...state, users: withoutKey(state.users, event.data.userId) };
+    case 'UserInvited':
+      return { ...state, invitations: withInvitation(state.invitations, event) };
+    case 'InvitationRevoked':
+      return { ...state, invitations: withoutInvitation(state.invitations, event.data.invitationId) };
+    case 'BrowserOriginRegistered':
+      return { ...state, origins: { ...state.origins, [event.data.originId]: event.data.origin } };
+    case 'BrowserOriginRemoved': {
+      const { [event.data.originId]: _, ...origins } = state.origins;
+      return { ...state, origins };
+    }
     case 'ApiKeyIssued':
       return { ...state, keys: { ...state.keys, [event.data.keyId]: issuedKey(state, event) } };
     case 'ApiKeyRevoked': {
@@ -72,6 +106,20 @@ const evolve = (state: Account, event: AccountEvent): Account => {
   }
 };
 
+const withUser = (
+  state: OpenedAccount,
+  { data }: Extract<AccountEvent, { type: 'UserAdded' }>,
+): OpenedAccount => {
+  const { userId, role, invitationId } = data;
+  const { invitations } = state;
+  return {
+    ...state,
+    users: withValue(state.users, userId, role),
+    usersAdded: state.usersAdded + 1,
+    invitations: invitationId === undefined ? invitations : withoutInvitation(invitations, invitationId),
+  };
+};
+
 type ApiKeyIssued = Extract<AccountEvent, { type: 'ApiKeyIssued' }>;
 
 const issuedKey = ({ customerId, users }: OpenedAccount, { data, occurredAt }: ApiKeyIssued): IssuedKey => {
@@ -79,7 +127,7 @@ const issuedKey = ({ customerId, users }: OpenedAccount, { data, occurredAt }: A
   return {
     ...rest,
     userId,
-    scopes: data.scopes ?? scopesOfRole(users[userId] ?? 'member'),
+    scopes: data.scopes ?? scopesOfRole(valueOf(users, userId) ?? 'member'),
     issuedAt: occurredAt,
   };
 };
@@ -90,19 +138,13 @@ export interface OpenAccount {
   readonly customerId: number;
   readonly name: string;
   readonly sellerId?: number | undefined;
+  readonly customerDomain?: string | undefined;
   readonly firstKey: { readonly keyId: string; readonly name: string; readonly maskedKey: string };
 }
 
 export interface SetAccess {
   readonly type: 'DisableAccount' | 'EnableAccount';
   readonly now: string;
-}
-
-export interface AddUser {
-  readonly type: 'AddUser';
-  readonly now: string;
-  readonly name: string;
-  readonly role: Role;
 }
 
 export interface IssueApiKey {
@@ -122,13 +164,14 @@ export interface RevokeApiKey {
   readonly keyId: string;
 }
 
-export type AccountCommand = OpenAccount | SetAccess | AddUser | IssueApiKey | RevokeApiKey;
+export type AccountCommand =
+  OpenAccount | SetAccess | MemberCommand | RegisterOrigin | RemoveOrigin | IssueApiKey | RevokeApiKey;
 
 export type AccountRefusal =
   | { readonly reason: 'already-open' }
   | { readonly reason: 'no-such-account' }
-  | { readonly reason: 'no-such-user' }
-  | { readonly reason: 'role-of-other-accounts'; readonly isSellers: boolean }
+  | MemberRefusal
+  | OriginRefusal
   | { readonly reason: 'expires-in-the-past' }
   | { readonly reason: 'scope-beyond-role'; readonly scope: Scope }
   | { readonly reason: 'too-many-keys'; readonly limit: number; readonly active: number };
@@ -136,9 +179,14 @@ export type AccountRefusal =
 type AccountDecision = Decision<AccountEvent, AccountRefusal>;
 
 const openAccount = (command: OpenAccount): AccountDecision => {
-  const { now: occurredAt, customerId, name, sellerId, firstKey } = command;
+  const { now: occurredAt, customerId, name, sellerId, customerDomain, firstKey } = command;
   const { userId, role } = firstUser(customerId, sellerId);
-  const opened = sellerId === undefined ? { customerId, name } : { customerId, name, sellerId };
+  const opened = {
+    customerId,
+    name,
+    ...(sellerId === undefined ? {} : { sellerId }),
+    ...(customerDomain === undefined ? {} : { customerDomain }),
+  };
   const data = { ...firstKey, userId, scopes: [...scopesOfRole(role)] };
   return accept(
     { type: 'AccountOpened', data: opened, occurredAt },
@@ -153,18 +201,24 @@ const setAccess = ({ type, now: occurredAt }: SetAccess, { status }: OpenedAccou
   return status === 'OPEN' ? accept() : accept({ type: 'AccountEnabled', data: {}, occurredAt });
 };
 
-const addUser = ({ now: occurredAt, name, role }: AddUser, account: OpenedAccount): AccountDecision => {
-  const { customerId, sellerId, users } = account;
-  const isSellers = sellerId !== undefined;
-  // A credential that reviews other accounts' creatives must not be able to buy, and the reverse.
-  if ((role === 'seller') !== isSellers) return refuse({ reason: 'role-of-other-accounts', isSellers });
-  const userId = `${customerId}-${Object.keys(users).length + 1}`;
-  return accept({ type: 'UserAdded', data: { userId, name, role }, occurredAt });
+/** The keys end in the same append, so that none counts against the limit without its user. */
+const removeUser = (command: RemoveUser, state: OpenedAccount): AccountDecision => {
+  const decision = decideMembers(command, state);
+  if ('refused' in decision) return decision;
+  const keys = Object.entries(state.keys).filter(([, { userId }]) => userId === command.userId);
+  const revoked = keys.map(([keyId]) => keyRevoked(keyId, command.now));
+  return accept(...decision.events, ...revoked);
 };
+
+const keyRevoked = (keyId: string, occurredAt: string): AccountEvent => ({
+  type: 'ApiKeyRevoked',
+  data: { keyId },
+  occurredAt,
+});
 
 const issueApiKey = (command: IssueApiKey, state: OpenedAccount): AccountDecision => {
   const { now: occurredAt, keyId, name, maskedKey, userId, expiresAt } = command;
-  const role = state.users[userId];
+  const role = valueOf(state.users, userId);
   if (role === undefined) return refuse({ reason: 'no-such-user' });
   const allowed = scopesOfRole(role);
   const scopes = command.scopes ?? allowed;
@@ -185,7 +239,7 @@ const isActive = ({ expiresAt }: IssuedKey, now: string): boolean =>
   expiresAt === undefined || expiresAt > now;
 
 const revokeApiKey = ({ now: occurredAt, keyId }: RevokeApiKey, { keys }: OpenedAccount): AccountDecision =>
-  keys[keyId] === undefined ? accept() : accept({ type: 'ApiKeyRevoked', data: { keyId }, occurredAt });
+  keys[keyId] === undefined ? accept() : accept(keyRevoked(keyId, occurredAt));
 
 const decide = (command: AccountCommand, state: Account): AccountDecision => {
   if (command.type === 'OpenAccount') {
@@ -196,8 +250,18 @@ const decide = (command: AccountCommand, state: Account): AccountDecision => {
     case 'DisableAccount':
     case 'EnableAccount':
       return setAccess(command, state);
+    case 'RemoveUser':
+      return removeUser(command, state);
     case 'AddUser':
-      return addUser(command, state);
+    case 'AcceptInvitation':
+    case 'ChangeRole':
+    case 'InviteUser':
+    case 'RevokeInvitation':
+      return decideMembers(command, state);
+    case 'RegisterOrigin':
+      return registerOrigin(command, state.origins);
+    case 'RemoveOrigin':
+      return removeOrigin(command, state.origins);
     case 'IssueApiKey':
       return issueApiKey(command, state);
     case 'RevokeApiKey':

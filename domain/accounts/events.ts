@@ -3,9 +3,28 @@ import type { EventsOf } from '../decision.ts';
 import { Role, Scope } from './access.ts';
 
 /** The first user comes with the account (`firstUser`). With `sellerId` it is a seller's account: it cannot buy. */
-const AccountOpened = z.object({ customerId: z.int(), name: z.string(), sellerId: z.int().optional() });
+const AccountOpened = z.object({
+  customerId: z.int(),
+  name: z.string(),
+  sellerId: z.int().optional(),
+  customerDomain: z.string().optional(),
+});
 
-const UserAdded = z.object({ userId: z.string(), name: z.string(), role: Role });
+/** Addresses are in no event: `user_addresses` and `invitations` contain them, and can be deleted. */
+const UserAdded = z.object({
+  userId: z.string(),
+  name: z.string(),
+  role: Role,
+  invitationId: z.string().optional(),
+});
+
+const UserRoleChanged = z.object({ userId: z.string(), role: Role });
+
+const UserRemoved = z.object({ userId: z.string() });
+
+const UserInvited = z.object({ invitationId: z.string(), role: Role });
+
+const InvitationRevoked = z.object({ invitationId: z.string() });
 
 /** Without key and hash. Old events name no user (the first one), or no scopes (all of the role). */
 const ApiKeyIssued = z.object({
@@ -19,6 +38,15 @@ const ApiKeyIssued = z.object({
 
 const ApiKeyRevoked = z.object({ keyId: z.string() });
 
+const BrowserOriginRegistered = z.object({
+  originId: z.string(),
+  origin: z.string(),
+  label: z.string().optional(),
+  userId: z.string(),
+});
+
+const BrowserOriginRemoved = z.object({ originId: z.string() });
+
 const NoData = z.object({});
 
 /** Version 2 adds role and scope of sellers: a program that supports version 1 only parks the stream. */
@@ -29,6 +57,12 @@ export const accountEvents = {
   AccountDisabled: { schemaVersion: 1, data: NoData },
   AccountEnabled: { schemaVersion: 1, data: NoData },
   UserAdded: { ...withSellers, data: UserAdded },
+  UserRoleChanged: { schemaVersion: 1, data: UserRoleChanged },
+  UserRemoved: { schemaVersion: 1, data: UserRemoved },
+  UserInvited: { schemaVersion: 1, data: UserInvited },
+  InvitationRevoked: { schemaVersion: 1, data: InvitationRevoked },
+  BrowserOriginRegistered: { schemaVersion: 1, data: BrowserOriginRegistered },
+  BrowserOriginRemoved: { schemaVersion: 1, data: BrowserOriginRemoved },
   ApiKeyIssued: { ...withSellers, data: ApiKeyIssued },
   ApiKeyRevoked: { schemaVersion: 1, data: ApiKeyRevoked },
 } as const;

@@ -79,6 +79,12 @@ export const campaignsAfter = (
   return { campaignIds: after, foundBy: leaves === undefined ? after : [...after, leaves] };
 };
 
+const partsOfAccount: readonly (readonly [AuditedResource, string, RegExp])[] = [
+  ['INVITATION', 'invitationId', /^(?:UserInvited|Invitation)/],
+  ['BROWSER_ORIGIN', 'originId', /^BrowserOrigin/],
+  ['USER', 'userId', /^User/],
+];
+
 const ofAccount = (
   customerId: number,
   type: string,
@@ -89,6 +95,6 @@ const ofAccount = (
     const keyUserId = type === 'ApiKeyIssued' ? (text(data['userId']) ?? firstUserId(customerId)) : undefined;
     return { resourceType: 'API_KEY', part: text(data['keyId']), keyUserId };
   }
-  const part = type.startsWith('User') ? text(data['userId']) : undefined;
-  return { resourceType: part === undefined ? 'ACCOUNT' : 'USER', part, keyUserId: undefined };
+  const [resourceType, member] = partsOfAccount.find(([, , name]) => name.test(type)) ?? ['ACCOUNT'];
+  return { resourceType, part: member && text(data[member]), keyUserId: undefined };
 };
