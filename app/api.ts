@@ -1,5 +1,6 @@
 import type { Pool, QueryConfig, QueryResultRow } from 'pg';
 import type { Registry } from 'prom-client';
+import { browserOriginWriteRoutes } from '../command/accounts/browser-origin-routes.ts';
 import { accountWriteRoutes } from '../command/accounts/routes.ts';
 import { bareBrand, brandFetch, createFindBrand, type FindBrand } from '../command/brands/find-brand.ts';
 import { advertiserWriteRoutes } from '../command/advertisers/routes.ts';
@@ -23,6 +24,8 @@ import { eventSourceWriteRoutes } from '../command/event-sources/routes.ts';
 import { syndicatedKinds } from '../command/syndication/resource-kinds.ts';
 import { syndicationWriteRoutes } from '../command/syndication/routes.ts';
 import { SANDBOX_ENGINE } from '../domain/engines/creative-engines.ts';
+import { accountRowsIn } from '../projections/account-rows.ts';
+import { browserOriginReadRoutes } from '../query/accounts/browser-origins.ts';
 import { accountReadRoutes } from '../query/accounts/routes.ts';
 import { advertiserReadRoutes } from '../query/advertisers/routes.ts';
 import { agentReadRoutes } from '../query/agents/routes.ts';
@@ -101,9 +104,13 @@ export const apiRoutes = (dependencies: ApiDependencies): readonly Route[] => {
   const lookups = createLookups({ database, progress, store, snapshots, answers });
   const writes = { store, snapshots, clock };
   const reads = { database, progress, store, snapshots };
+  const accountWrites = { ...writes, database, rows: accountRowsIn(pool) };
+  const allowsLoopback = config.NODE_ENV !== 'production';
   const routes = [
-    ...accountWriteRoutes({ store, database, clock }),
+    ...accountWriteRoutes(accountWrites),
     ...accountReadRoutes(database),
+    ...browserOriginWriteRoutes({ ...accountWrites, allowsLoopback }),
+    ...browserOriginReadRoutes(database),
     ...advertiserWriteRoutes({ ...writes, ids, findBrand }),
     ...fromMemory(advertiserReadRoutes(reads)),
     ...assetWriteRoutes({

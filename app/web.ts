@@ -8,6 +8,7 @@ import { createLedgers } from '../command/conversions/ledgers.ts';
 import { createSegments } from './lookups/conversion-segments.ts';
 import type { Segments } from '../command/conversions/segments.ts';
 import { Scope } from '../domain/accounts/access.ts';
+import { createBrowserOrigins } from '../query/accounts/browser-origins.ts';
 import { verifyApiKey } from '../query/accounts/verify-api-key.ts';
 import { systemClock as clock } from '../shared/async/clock.ts';
 import type { SnapshotStore } from '../shared/aggregate/snapshots.ts';
@@ -108,6 +109,7 @@ export const createWeb = (options: WebOptions): { readonly app: Express; readonl
     skill,
     scopes: Scope.options,
   };
+  const origins = createBrowserOrigins(pool);
   const verifiers = {
     apiKey: whenPrepared(
       isPrepared,
@@ -127,6 +129,7 @@ export const createWeb = (options: WebOptions): { readonly app: Express; readonl
       failedCredentials: rateLimits.failedCredentials,
     }),
     site,
+    origins: { ...origins, isRegistered: whenPrepared(isPrepared, origins.isRegistered) },
     executeOnce: createExecuteOnce(options.idempotency, log),
     onRefused: (request) => attempts.refused(request),
     keyedDigest: createKeyedDigest('idempotency-fingerprint', keys),

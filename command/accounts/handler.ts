@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import { Role } from '../../domain/accounts/access.ts';
 import {
   accountAggregate,
   type Account,
@@ -13,6 +14,7 @@ import type { LoadedStream } from '../../shared/aggregate/load-stream.ts';
 import type { TenantDatabase } from '../../shared/postgres/tenant-database.ts';
 import { ApiError, conflict, invalid, notFound } from '../../shared/http/errors.ts';
 import { refusals } from '../../shared/http/refusals.ts';
+import type { RequestContext } from '../../shared/http/route.ts';
 
 export interface AccountWrites extends CommandStores {
   readonly database: TenantDatabase;
@@ -149,4 +151,12 @@ export const revisionOf = (outcome: AccountOutcome): number => {
   if (outcome.outcome === 'refused' || outcome.revision === undefined)
     throw new Error('an accepted command of an account has a revision');
   return outcome.revision;
+};
+
+export const userOf = ({ principal: { user } }: Pick<RequestContext, 'principal'>): {
+  readonly id: string;
+  readonly role: Role;
+} => {
+  if (user === undefined) throw new Error('a principal with scopes has a user');
+  return { id: user.id, role: Role.parse(user.role) };
 };

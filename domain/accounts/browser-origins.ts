@@ -4,6 +4,18 @@ import type { AccountEvent } from './events.ts';
 /** Specification, Authentication, rule 7. */
 const ORIGINS_MAX = 50;
 
+const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1']);
+
+/**
+ * As browsers send it: lower case, without a default port. `*` is no wildcard, so it is refused.
+ * @returns undefined if the text is no such origin
+ */
+export const browserOriginOf = (text: string): string | undefined => {
+  if (!/^https?:\/\/[^/?#@\\*\s]+$/i.test(text) || !URL.canParse(text)) return undefined;
+  const { protocol, hostname, origin } = new URL(text);
+  return protocol === 'https:' || LOOPBACK.has(hostname) ? origin : undefined;
+};
+
 /** Origins by their ids. */
 export type Origins = Readonly<Record<string, string>>;
 
