@@ -113,6 +113,45 @@ export const writeRoles = async (client: Client, users: readonly RoleRow[]): Pro
   });
 };
 
+export interface RemovedUserRow {
+  readonly customerId: number;
+  readonly userId: string;
+  readonly revision: number;
+  readonly removedAt: string;
+}
+
+/**
+ * Without a role, no credential of the user is accepted. The address, login and links are deleted. The sweep of
+ * sessions records their ends.
+ */
+export const removeUsers = async (client: Client, users: readonly RemovedUserRow[]): Promise<void> => {
+  if (users.length === 0) return;
+  await writeRoles(
+    client,
+    users.map((user) => ({ ...user, role: null })),
+  );
+  const gone = `(select * from unnest($1::bigint[], $2::text[]) as gone(customer_id, user_id) order by 1, 2) gone`;
+  const ofGone = `t.customer_id = gone.customer_id and t.user_id = gone.user_id`;
+  await client.query({
+    name: 'users-removed',
+    text: `with links as (delete from one_time_links t using ${gone} where ${ofGone}),
+             addresses as (delete from user_addresses t using ${gone} where ${ofGone}),
+             logins as (delete from logins t using ${gone} where ${ofGone}),
+             sessions as (
+               update sessions t set ended_at = clock_timestamp(), ends_at = clock_timestamp(), end_reason = 'removed'
+               from ${gone} where ${ofGone} and t.ended_at is null and t.ends_at > clock_timestamp())
+           update api_keys t set revoked_at = gone.removed_at, sealed_secret = null
+           from (select * from unnest($1::bigint[], $2::text[], $3::timestamptz[])
+               as gone(customer_id, user_id, removed_at) order by 1, 2) gone
+           where ${ofGone} and t.revoked_at is null`,
+    values: [
+      users.map(({ customerId }) => customerId),
+      users.map(({ userId }) => userId),
+      users.map(({ removedAt }) => removedAt),
+    ],
+  });
+};
+
 export interface OriginRow {
   readonly customerId: number;
   readonly originId: string;
@@ -170,6 +209,7 @@ export const accountRowsIn = (pool: Pool) => ({
   writeAccess: (accounts: readonly AccessRow[]) => writeAccess(pool, accounts),
   writeUsers: (users: readonly UserRow[]) => writeUsers(pool, users),
   writeRoles: (users: readonly RoleRow[]) => writeRoles(pool, users),
+  removeUsers: (users: readonly RemovedUserRow[]) => removeUsers(pool, users),
   writeOrigins: (origins: readonly OriginRow[]) => writeOrigins(pool, origins),
   removeOrigins: (origins: readonly RemovedOriginRow[]) => removeOrigins(pool, origins),
 });

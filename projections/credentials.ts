@@ -3,6 +3,7 @@ import { accountEvents, type AccountEvent } from '../domain/accounts/events.ts';
 import { accountStream, firstUser } from '../domain/accounts/account.ts';
 import {
   removeOrigins,
+  removeUsers,
   writeAccess,
   writeOpened,
   writeOrigins,
@@ -12,6 +13,7 @@ import {
   type OpenedRow,
   type OriginRow,
   type RemovedOriginRow,
+  type RemovedUserRow,
   type RoleRow,
   type UserRow,
 } from './account-rows.ts';
@@ -38,6 +40,7 @@ export const credentialsProjection: Projection = {
     await writeAccess(client, [...changes.access.values()]);
     await writeUsers(client, changes.users);
     await writeRoles(client, [...changes.roles.values()]);
+    await removeUsers(client, changes.removed);
     await writeOrigins(client, changes.origins);
     await removeOrigins(client, changes.removedOrigins);
     await announce(client, changes.issued);
@@ -56,6 +59,7 @@ interface AccountChanges {
   readonly users: UserRow[];
   /** By user: the last event of each decides. */
   readonly roles: Map<string, RoleRow>;
+  readonly removed: RemovedUserRow[];
   readonly origins: OriginRow[];
   readonly removedOrigins: RemovedOriginRow[];
   readonly issued: KeyOfAccount[];
@@ -68,6 +72,7 @@ const readEvents = (events: readonly RecordedEvent[]): AccountChanges => {
     access: new Map(),
     users: [],
     roles: new Map(),
+    removed: [],
     origins: [],
     removedOrigins: [],
     issued: [],
@@ -113,11 +118,16 @@ const readEvent = (
       changes.roles.set(data.userId, { ...data, customerId, revision });
       return;
     case 'UserRemoved':
-      changes.roles.set(data.userId, { ...data, customerId, role: null, revision });
+      changes.removed.push({ ...data, customerId, revision, removedAt: occurredAt });
       return;
     case 'UserInvited':
     case 'InvitationRevoked':
-      // Rows of invitations contain the address, which is in no event: only commands write them.
+    case 'EmailVerified':
+    case 'LookupCodeUsed':
+    case 'PasswordSet':
+    case 'TotpDisabled':
+    case 'TotpEnabled':
+      // No event contains an address, a hash or a seed: only commands write these rows.
       return;
     case 'BrowserOriginRegistered':
       changes.origins.push({ ...data, customerId, registeredAt: occurredAt });

@@ -29,8 +29,7 @@ export interface InstallationWrites extends CommandStores {
 export interface UserRole {
   readonly customerId: number;
   readonly userId: string;
-  /** Null: the user was removed. */
-  readonly role: string | null;
+  readonly role: string;
   /** Of the account's stream. */
   readonly revision: number;
 }
@@ -59,6 +58,15 @@ export interface AccountRows {
     users: readonly (UserRole & { readonly name: string; readonly addedAt: string })[],
   ): Promise<void>;
   writeRoles(users: readonly UserRole[]): Promise<void>;
+  /** Their credentials are refused from then on; addresses and logins are deleted. */
+  removeUsers(
+    users: readonly {
+      readonly customerId: number;
+      readonly userId: string;
+      readonly revision: number;
+      readonly removedAt: string;
+    }[],
+  ): Promise<void>;
   writeOrigins(
     origins: readonly {
       readonly customerId: number;

@@ -1,5 +1,4 @@
 import type { Role } from '../../domain/accounts/access.ts';
-import { MemberResource } from '../../domain/accounts/resource.ts';
 import type { CommandContext } from '../../shared/aggregate/command-context.ts';
 import { isoTimestamp } from '../../shared/async/clock.ts';
 import { accountOf, revisionOf, runOnAccount } from './handler.ts';

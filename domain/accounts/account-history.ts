@@ -20,6 +20,10 @@ export interface KnownUser {
   readonly name: string;
   readonly role: Role;
   readonly removedAt?: string;
+  readonly emailVerified?: boolean;
+  readonly passwordSetAt?: string;
+  readonly totpEnabled?: boolean;
+  readonly lookupCodeUsedAt?: string;
 }
 
 export interface KnownInvitation {
@@ -70,6 +74,11 @@ const evolve = (before: AccountPast, event: AccountEvent): AccountPast => {
       return withAddedUser(past, event);
     case 'UserRoleChanged':
     case 'UserRemoved':
+    case 'EmailVerified':
+    case 'PasswordSet':
+    case 'TotpEnabled':
+    case 'TotpDisabled':
+    case 'LookupCodeUsed':
       return { ...past, users: changed(past.users, event.data.userId, (user) => changedUser(user, event)) };
     case 'UserInvited':
     case 'InvitationRevoked':
@@ -105,10 +114,36 @@ const withAddedUser = (
   return { ...past, users, invitations: changed(past.invitations, invitationId, accepted) };
 };
 
-const changedUser = (user: KnownUser, event: Of<'UserRoleChanged' | 'UserRemoved'>): KnownUser =>
-  event.type === 'UserRemoved'
-    ? { ...user, removedAt: event.occurredAt }
-    : { ...user, role: event.data.role };
+type UserChange = Of<
+  | 'UserRoleChanged'
+  | 'UserRemoved'
+  | 'EmailVerified'
+  | 'PasswordSet'
+  | 'TotpEnabled'
+  | 'TotpDisabled'
+  | 'LookupCodeUsed'
+>;
+
+const changedUser = (user: KnownUser, { type, data, occurredAt }: UserChange): KnownUser => {
+  switch (type) {
+    case 'UserRoleChanged':
+      return { ...user, role: data.role };
+    case 'UserRemoved':
+      return { ...user, removedAt: occurredAt };
+    case 'EmailVerified':
+      return { ...user, emailVerified: true };
+    case 'PasswordSet':
+      return { ...user, passwordSetAt: occurredAt };
+    case 'TotpEnabled':
+      return { ...user, totpEnabled: true };
+    case 'TotpDisabled':
+      return { ...user, totpEnabled: false };
+    case 'LookupCodeUsed':
+      return { ...user, lookupCodeUsedAt: occurredAt };
+    default:
+      return (type satisfies never, user);
+  }
+};
 
 const withInvitationEvent = (
   invitations: AccountPast['invitations'],

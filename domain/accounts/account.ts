@@ -8,7 +8,7 @@ import {
   type RegisterOrigin,
   type RemoveOrigin,
 } from './browser-origins.ts';
-import { accountEvents, type AccountEvent } from './events.ts';
+import { accountEvents, type AccountEvent, type PasswordSource } from './events.ts';
 import {
   decideMembers,
   userIdOf,
@@ -19,7 +19,7 @@ import {
   type Members,
   type RemoveUser,
 } from './members.ts';
-import { emptyMap, valueOf, withoutKey, withValue } from './shared-map.ts';
+import { emptyMap, valueOf, withoutKey, withValue, type SharedMap } from './shared-map.ts';
 
 export const ACCOUNT = 'account';
 
@@ -51,22 +51,32 @@ export interface IssuedKey {
   readonly expiresAt?: string | undefined;
 }
 
+/** What decides whether a sign-in event is new. */
+export interface UserSignIn {
+  readonly emailVerified?: boolean;
+  readonly totp?: boolean;
+}
+
 export interface OpenedAccount extends Members {
   readonly status: 'OPEN' | 'DISABLED';
   readonly disabledAt?: string;
   readonly name: string;
   readonly customerDomain?: string | undefined;
   readonly origins: Origins;
+  /** By user id, without users who never signed in. */
+  readonly signIns: SharedMap<UserSignIn>;
   /** By id, without revoked keys. */
   readonly keys: Readonly<Record<string, IssuedKey>>;
 }
 
 export type Account = { readonly status: 'NONE' } | OpenedAccount;
 
+const empty = { invitations: {}, origins: {}, signIns: emptyMap, keys: {} } as const;
+
 const openedBy = ({ data }: Extract<AccountEvent, { type: 'AccountOpened' }>): OpenedAccount => {
   const { userId, role } = firstUser(data.customerId, data.sellerId);
   const users = withValue(emptyMap, userId, role);
-  return { ...data, status: 'OPEN', users, usersAdded: 1, invitations: {}, origins: {}, keys: {} };
+  return { ...data, status: 'OPEN', users, usersAdded: 1, ...empty };
 };
 
 const evolve = (state: Account, event: AccountEvent): Account => {
@@ -84,7 +94,7 @@ const evolve = (state: Account, event: AccountEvent): Account => {
     case 'UserRoleChanged':
       return { ...state, users: withValue(state.users, event.data.userId, event.data.role) };
     case 'UserRemoved':
-      return { ...state, users: withoutKey(state.users, event.data.userId) };
+      return withoutUser(state, event.data.userId);
     case 'UserInvited':
       return { ...state, invitations: withInvitation(state.invitations, event) };
     case 'InvitationRevoked':
@@ -101,6 +111,15 @@ const evolve = (state: Account, event: AccountEvent): Account => {
       const { [event.data.keyId]: _, ...keys } = state.keys;
       return { ...state, keys };
     }
+    case 'EmailVerified':
+      return withSignIn(state, event.data.userId, { emailVerified: true });
+    case 'TotpEnabled':
+      return withSignIn(state, event.data.userId, { totp: true });
+    case 'TotpDisabled':
+      return withSignIn(state, event.data.userId, { totp: false });
+    case 'PasswordSet':
+    case 'LookupCodeUsed':
+      return state;
     default:
       return (event satisfies never, state);
   }
@@ -119,6 +138,17 @@ const withUser = (
     invitations: invitationId === undefined ? invitations : withoutInvitation(invitations, invitationId),
   };
 };
+
+const withoutUser = (state: OpenedAccount, userId: string): OpenedAccount => ({
+  ...state,
+  users: withoutKey(state.users, userId),
+  signIns: withoutKey(state.signIns, userId),
+});
+
+const withSignIn = (state: OpenedAccount, userId: string, change: UserSignIn): OpenedAccount => ({
+  ...state,
+  signIns: withValue(state.signIns, userId, { ...valueOf(state.signIns, userId), ...change }),
+});
 
 type ApiKeyIssued = Extract<AccountEvent, { type: 'ApiKeyIssued' }>;
 
@@ -139,7 +169,9 @@ export interface OpenAccount {
   readonly name: string;
   readonly sellerId?: number | undefined;
   readonly customerDomain?: string | undefined;
-  readonly firstKey: { readonly keyId: string; readonly name: string; readonly maskedKey: string };
+  readonly firstKey?: { readonly keyId: string; readonly name: string; readonly maskedKey: string };
+  /** Of the first user, at sign-up. */
+  readonly firstPassword?: { readonly emailVerified: boolean };
 }
 
 export interface SetAccess {
@@ -164,8 +196,29 @@ export interface RevokeApiKey {
   readonly keyId: string;
 }
 
+export interface SetPassword {
+  readonly type: 'SetPassword';
+  readonly now: string;
+  readonly userId: string;
+  readonly by: PasswordSource;
+}
+
+export interface ChangeSignIn {
+  readonly type: 'VerifyEmail' | 'EnableTotp' | 'DisableTotp' | 'UseLookupCode';
+  readonly now: string;
+  readonly userId: string;
+}
+
 export type AccountCommand =
-  OpenAccount | SetAccess | MemberCommand | RegisterOrigin | RemoveOrigin | IssueApiKey | RevokeApiKey;
+  | OpenAccount
+  | SetAccess
+  | MemberCommand
+  | RegisterOrigin
+  | RemoveOrigin
+  | IssueApiKey
+  | RevokeApiKey
+  | SetPassword
+  | ChangeSignIn;
 
 export type AccountRefusal =
   | { readonly reason: 'already-open' }
@@ -179,19 +232,24 @@ export type AccountRefusal =
 type AccountDecision = Decision<AccountEvent, AccountRefusal>;
 
 const openAccount = (command: OpenAccount): AccountDecision => {
-  const { now: occurredAt, customerId, name, sellerId, customerDomain, firstKey } = command;
+  const { now: occurredAt, customerId, name, sellerId, customerDomain, firstKey, firstPassword } = command;
   const { userId, role } = firstUser(customerId, sellerId);
-  const opened = {
+  const data = {
     customerId,
     name,
     ...(sellerId === undefined ? {} : { sellerId }),
     ...(customerDomain === undefined ? {} : { customerDomain }),
   };
-  const data = { ...firstKey, userId, scopes: [...scopesOfRole(role)] };
-  return accept(
-    { type: 'AccountOpened', data: opened, occurredAt },
-    { type: 'ApiKeyIssued', data, occurredAt },
-  );
+  const events: AccountEvent[] = [{ type: 'AccountOpened', data, occurredAt }];
+  if (firstKey !== undefined) {
+    const key = { ...firstKey, userId, scopes: [...scopesOfRole(role)] };
+    events.push({ type: 'ApiKeyIssued', data: key, occurredAt });
+  }
+  if (firstPassword !== undefined) {
+    events.push({ type: 'PasswordSet', data: { userId, by: 'sign-up' }, occurredAt });
+    if (firstPassword.emailVerified) events.push({ type: 'EmailVerified', data: { userId }, occurredAt });
+  }
+  return accept(...events);
 };
 
 const setAccess = ({ type, now: occurredAt }: SetAccess, { status }: OpenedAccount): AccountDecision => {
@@ -241,6 +299,29 @@ const isActive = ({ expiresAt }: IssuedKey, now: string): boolean =>
 const revokeApiKey = ({ now: occurredAt, keyId }: RevokeApiKey, { keys }: OpenedAccount): AccountDecision =>
   keys[keyId] === undefined ? accept() : accept(keyRevoked(keyId, occurredAt));
 
+const setPassword = ({ now: occurredAt, userId, by }: SetPassword): AccountDecision =>
+  accept({ type: 'PasswordSet', data: { userId, by }, occurredAt });
+
+const changeSignIn = (
+  { type, now: occurredAt, userId }: ChangeSignIn,
+  { signIns }: OpenedAccount,
+): AccountDecision => {
+  const { emailVerified = false, totp = false } = valueOf(signIns, userId) ?? {};
+  const data = { userId };
+  switch (type) {
+    case 'VerifyEmail':
+      return emailVerified ? accept() : accept({ type: 'EmailVerified', data, occurredAt });
+    case 'EnableTotp':
+      return totp ? accept() : accept({ type: 'TotpEnabled', data, occurredAt });
+    case 'DisableTotp':
+      return totp ? accept({ type: 'TotpDisabled', data, occurredAt }) : accept();
+    case 'UseLookupCode':
+      return accept({ type: 'LookupCodeUsed', data, occurredAt });
+    default:
+      return type satisfies never;
+  }
+};
+
 const decide = (command: AccountCommand, state: Account): AccountDecision => {
   if (command.type === 'OpenAccount') {
     return state.status === 'NONE' ? openAccount(command) : refuse({ reason: 'already-open' });
@@ -266,6 +347,13 @@ const decide = (command: AccountCommand, state: Account): AccountDecision => {
       return issueApiKey(command, state);
     case 'RevokeApiKey':
       return revokeApiKey(command, state);
+    case 'SetPassword':
+    case 'VerifyEmail':
+    case 'EnableTotp':
+    case 'DisableTotp':
+    case 'UseLookupCode':
+      if (valueOf(state.users, command.userId) === undefined) return refuse({ reason: 'no-such-user' });
+      return command.type === 'SetPassword' ? setPassword(command) : changeSignIn(command, state);
     default:
       return command satisfies never;
   }

@@ -46,6 +46,12 @@ const BrowserOriginRegistered = z.object({
 });
 
 const BrowserOriginRemoved = z.object({ originId: z.string() });
+export const PasswordSource = z.enum(['sign-up', 'invitation', 'link', 'change', 'reset']);
+export type PasswordSource = z.infer<typeof PasswordSource>;
+
+/** Events name the user only: addresses, hashes and codes can be deleted, events cannot. */
+const OfUser = z.object({ userId: z.string() });
+const PasswordSet = z.object({ userId: z.string(), by: PasswordSource });
 
 const NoData = z.object({});
 
@@ -65,6 +71,11 @@ export const accountEvents = {
   BrowserOriginRemoved: { schemaVersion: 1, data: BrowserOriginRemoved },
   ApiKeyIssued: { ...withSellers, data: ApiKeyIssued },
   ApiKeyRevoked: { schemaVersion: 1, data: ApiKeyRevoked },
+  PasswordSet: { schemaVersion: 1, data: PasswordSet },
+  EmailVerified: { schemaVersion: 1, data: OfUser },
+  TotpEnabled: { schemaVersion: 1, data: OfUser },
+  TotpDisabled: { schemaVersion: 1, data: OfUser },
+  LookupCodeUsed: { schemaVersion: 1, data: OfUser },
 } as const;
 
 export type AccountEvent = EventsOf<typeof accountEvents>;
