@@ -1,6 +1,7 @@
 import type { Pool, QueryConfig, QueryResultRow } from 'pg';
 import type { Registry } from 'prom-client';
 import { browserOriginWriteRoutes } from '../command/accounts/browser-origin-routes.ts';
+import { memberWriteRoutes } from '../command/accounts/member-routes.ts';
 import { accountWriteRoutes } from '../command/accounts/routes.ts';
 import { bareBrand, brandFetch, createFindBrand, type FindBrand } from '../command/brands/find-brand.ts';
 import { advertiserWriteRoutes } from '../command/advertisers/routes.ts';
@@ -26,6 +27,7 @@ import { syndicationWriteRoutes } from '../command/syndication/routes.ts';
 import { SANDBOX_ENGINE } from '../domain/engines/creative-engines.ts';
 import { accountRowsIn } from '../projections/account-rows.ts';
 import { browserOriginReadRoutes } from '../query/accounts/browser-origins.ts';
+import { findMember } from '../query/accounts/members.ts';
 import { accountReadRoutes } from '../query/accounts/routes.ts';
 import { advertiserReadRoutes } from '../query/advertisers/routes.ts';
 import { agentReadRoutes } from '../query/agents/routes.ts';
@@ -109,6 +111,10 @@ export const apiRoutes = (dependencies: ApiDependencies): readonly Route[] => {
   const routes = [
     ...accountWriteRoutes(accountWrites),
     ...accountReadRoutes(database),
+    ...memberWriteRoutes({
+      ...accountWrites,
+      findMember: (customerId, userId) => findMember(database, customerId, userId),
+    }),
     ...browserOriginWriteRoutes({ ...accountWrites, allowsLoopback }),
     ...browserOriginReadRoutes(database),
     ...advertiserWriteRoutes({ ...writes, ids, findBrand }),

@@ -14,7 +14,11 @@ export interface OriginWrites extends AccountWrites {
 /** After a crash between event and row, the read model writes the row. */
 export const registerBrowserOrigin = async (
   writes: OriginWrites,
-  { origin, label, userId }: { readonly origin: string; readonly label?: string | undefined; readonly userId: string },
+  {
+    origin,
+    label,
+    userId,
+  }: { readonly origin: string; readonly label?: string | undefined; readonly userId: string },
   context: CommandContext,
 ): Promise<BrowserOriginResource> => {
   if (origin.startsWith('http:') && !writes.allowsLoopback)

@@ -161,7 +161,9 @@ export const revisionOf = (outcome: AccountOutcome): number => {
   return outcome.revision;
 };
 
-export const userOf = ({ principal: { user } }: Pick<RequestContext, 'principal'>): {
+export const userOf = ({
+  principal: { user },
+}: Pick<RequestContext, 'principal'>): {
   readonly id: string;
   readonly role: Role;
 } => {

@@ -56,3 +56,17 @@ export const listMembers = async (
   const members = (row?.members ?? []).map((one) => withoutNulls<MemberResource>(one));
   return { members, total: row?.total ?? 0 };
 };
+
+export const findMember = async (
+  database: TenantDatabase,
+  customerId: number,
+  userId: string,
+): Promise<MemberResource | undefined> => {
+  const [row] = await database.query<{ member: Nullable<MemberResource> }>(customerId, {
+    name: 'find-member',
+    text: `select ${member} as member from users u
+           where u.customer_id = $1 and u.user_id = $2 and u.role is not null`,
+    values: [customerId, userId],
+  });
+  return row && withoutNulls<MemberResource>(row.member);
+};
