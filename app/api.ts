@@ -2,6 +2,14 @@ import type { Pool, QueryConfig, QueryResultRow } from 'pg';
 import type { Registry } from 'prom-client';
 import { browserOriginWriteRoutes } from '../command/accounts/browser-origin-routes.ts';
 import { memberWriteRoutes } from '../command/accounts/member-routes.ts';
+import { createAuthorizationServer } from '../command/accounts/oauth/authorization-server.ts';
+import { oauthRoutes } from '../command/accounts/oauth/routes.ts';
+import { createPasswords } from '../command/accounts/passwords.ts';
+import { sessionWriteRoutes } from '../command/accounts/session-routes.ts';
+import { signInRoutes } from '../command/accounts/sign-in-routes.ts';
+import { createLinkTokenOf } from '../command/workers/mail/link-token.ts';
+import { accountRowsIn } from '../projections/account-rows.ts';
+import { sessionReadRoutes } from '../query/accounts/session-routes.ts';
 import { accountWriteRoutes } from '../command/accounts/routes.ts';
 import { bareBrand, brandFetch, createFindBrand, type FindBrand } from '../command/brands/find-brand.ts';
 import { advertiserWriteRoutes } from '../command/advertisers/routes.ts';
@@ -25,7 +33,6 @@ import { eventSourceWriteRoutes } from '../command/event-sources/routes.ts';
 import { syndicatedKinds } from '../command/syndication/resource-kinds.ts';
 import { syndicationWriteRoutes } from '../command/syndication/routes.ts';
 import { SANDBOX_ENGINE } from '../domain/engines/creative-engines.ts';
-import { accountRowsIn } from '../projections/account-rows.ts';
 import { browserOriginReadRoutes } from '../query/accounts/browser-origins.ts';
 import { findMember } from '../query/accounts/members.ts';
 import { accountReadRoutes } from '../query/accounts/routes.ts';
@@ -52,7 +59,7 @@ import { outboundPolicyOf, type Config } from './config.ts';
 import type { EventStore } from '../shared/event-store/event-store.ts';
 import { unavailable } from '../shared/http/errors.ts';
 import { answeredFromMemory, createAnswerCache } from '../shared/http/answer-cache.ts';
-import type { Route } from '../shared/http/route.ts';
+import type { AnyRoute, Route } from '../shared/http/route.ts';
 import type { Logger } from 'pino';
 import type { OutboundFetch } from '../shared/outbound/outbound-fetch.ts';
 import { idSequence } from '../shared/postgres/sequence.ts';
@@ -64,6 +71,10 @@ import type { ObjectStore } from '../shared/storage/object-store.ts';
 import type { AskDatabase } from '../command/assets/handler.ts';
 import { createLookups } from './lookups.ts';
 import { findAccountNow } from './lookups/find-accounts.ts';
+import { findUser } from './lookups/find-user.ts';
+import { oauthGrantRowsIn } from '../projections/oauth-grant-rows.ts';
+import { createKeyedDigest } from '../shared/secrets/keyed-digest.ts';
+import type { OutboundPolicy } from '../shared/outbound/outbound-url.ts';
 import { registerAnswerMetrics } from './metrics.ts';
 
 export interface ApiDependencies {
@@ -84,6 +95,8 @@ export interface ApiDependencies {
   readonly isPrepared: () => boolean;
   /** Default: from the network, as the configuration allows. */
   readonly fetchBrand?: OutboundFetch | undefined;
+  /** Default: from the network, as the configuration allows. */
+  readonly fetchClientMetadata?: OutboundFetch | undefined;
   readonly registry: Registry;
   readonly log: Logger;
 }
@@ -92,7 +105,7 @@ const ANSWER_CACHE_BYTES_MAX = 32 * 1024 * 1024;
 /** Well within the time that a request has for its answer. */
 const VERIFY_MS_MAX = 2_000;
 
-export const apiRoutes = (dependencies: ApiDependencies): readonly Route[] => {
+export const apiRoutes = (dependencies: ApiDependencies): readonly AnyRoute[] => {
   const { config, pool, requestPool, objects, ledgers, confirmations, kinds } = dependencies;
   const { store, snapshots, database, progress, keys, secrets, baseUrl, registry, log } = dependencies;
   const outbound = outboundPolicyOf(config);
@@ -117,6 +130,8 @@ export const apiRoutes = (dependencies: ApiDependencies): readonly Route[] => {
     }),
     ...browserOriginWriteRoutes({ ...accountWrites, allowsLoopback }),
     ...browserOriginReadRoutes(database),
+    ...signInRoutesOf(dependencies),
+    ...sessionReadRoutes(database, pool),
     ...advertiserWriteRoutes({ ...writes, ids, findBrand }),
     ...fromMemory(advertiserReadRoutes(reads)),
     ...assetWriteRoutes({
@@ -165,7 +180,44 @@ export const apiRoutes = (dependencies: ApiDependencies): readonly Route[] => {
     ...syndicationReadRoutes(reads),
   ];
   const onFoldCache = (kept: FoldCache) => onConnect([pool], () => kept.interrupt());
-  return withHistory({ store, database, progress, keys, kinds, onFoldCache }, routes);
+  return [
+    ...withHistory({ store, database, progress, keys, kinds, onFoldCache }, routes),
+    ...oauthRoutesOf(dependencies, outbound),
+  ];
+};
+
+const signInRoutesOf = ({ config, pool, store, snapshots, keys, secrets }: ApiDependencies): readonly Route[] => {
+  const writes = {
+    store,
+    snapshots,
+    pool,
+    clock,
+    secrets,
+    keys,
+    rows: accountRowsIn(pool),
+    passwords: createPasswords(),
+    linkTokenOf: createLinkTokenOf(keys),
+    nextCustomerId: idSequence(pool, 'customer_ids').next,
+    verifiesAddresses: config.SMTP_URL !== undefined,
+  };
+  return [...signInRoutes(writes), ...sessionWriteRoutes(writes)];
+};
+
+const oauthRoutesOf = (
+  { pool, store, keys, baseUrl, log, fetchClientMetadata }: ApiDependencies,
+  outbound: OutboundPolicy,
+): readonly AnyRoute[] => {
+  const writes = { store, clock, rows: oauthGrantRowsIn(pool), pool, findUser: findUser(pool) };
+  const digest = createKeyedDigest('oauth-cookies', keys);
+  const server = createAuthorizationServer({
+    ...writes,
+    baseUrl,
+    cookieKey: async () => (await digest(Buffer.alloc(0))).toString('base64url'),
+    outbound,
+    fetchMetadata: fetchClientMetadata,
+    log,
+  });
+  return oauthRoutes(server, writes);
 };
 
 const verifyKey = createVerifyKey({

@@ -1,7 +1,7 @@
 import type { Express } from 'express';
 import type { Pool } from 'pg';
 import type { Registry } from 'prom-client';
-import type { KeyUse } from '../command/accounts/record-key-use.ts';
+import type { CredentialUses } from '../command/accounts/record-key-use.ts';
 import { createAttemptLog, type AttemptLog } from '../command/audit/attempt-log.ts';
 import type { Confirmations } from '../command/conversions/confirmations.ts';
 import { createLedgers } from '../command/conversions/ledgers.ts';
@@ -9,7 +9,9 @@ import { createSegments } from './lookups/conversion-segments.ts';
 import type { Segments } from '../command/conversions/segments.ts';
 import { Scope } from '../domain/accounts/access.ts';
 import { createBrowserOrigins } from '../query/accounts/browser-origins.ts';
+import { verifyAccessToken } from '../query/accounts/verify-access-token.ts';
 import { verifyApiKey } from '../query/accounts/verify-api-key.ts';
+import { verifySession } from '../query/accounts/verify-session.ts';
 import { systemClock as clock } from '../shared/async/clock.ts';
 import type { SnapshotStore } from '../shared/aggregate/snapshots.ts';
 import type { Config } from './config.ts';
@@ -22,6 +24,7 @@ import { unavailable } from '../shared/http/errors.ts';
 import { createGate } from '../shared/http/gate.ts';
 import type { VerifyCredential } from '../shared/http/principal.ts';
 import type { ReadinessPart } from '../shared/async/readiness.ts';
+import type { AnyRoute } from '../shared/http/route.ts';
 import type { RouteServices } from '../shared/http/route-handler.ts';
 import { securityHeaders } from '../shared/http/security-headers.ts';
 import { serviceRoutes } from '../shared/http/service-routes.ts';
@@ -56,7 +59,7 @@ export interface WebOptions {
   readonly rateLimits: RateLimits;
   readonly idempotency: IdempotencyStore;
   readonly confirmations: Confirmations;
-  readonly keyUse: KeyUse;
+  readonly uses: CredentialUses;
   readonly progress: ProjectionProgress;
   readonly readiness: readonly ReadinessPart[];
   readonly baseUrl: () => string;
@@ -70,13 +73,16 @@ export interface WebOptions {
     readonly segments?: (segments: Segments) => Segments;
     readonly tenantStatement?: RewriteStatement;
     readonly brandFetch?: OutboundFetch;
+    readonly clientMetadataFetch?: OutboundFetch;
+    readonly session?: VerifyCredential;
+    readonly routes?: readonly AnyRoute[];
   };
 }
 
 const MIB = 1024 * 1024;
 
 export const createWeb = (options: WebOptions): { readonly app: Express; readonly attempts: AttemptLog } => {
-  const { config, pool, store, keys, rateLimits, keyUse, progress, baseUrl, isPrepared } = options;
+  const { config, pool, store, keys, rateLimits, uses, progress, baseUrl, isPrepared } = options;
   const { registry, log, onAnswer, replace } = options;
   const database = createTenantDatabase(options.requestPool, replace.tenantStatement);
   const kinds = auditedKinds({ database, progress, baseUrl });
@@ -93,10 +99,18 @@ export const createWeb = (options: WebOptions): { readonly app: Express; readonl
   registerLedgerMetrics(registry, ledgers);
   const isApi = config.ROLES.includes('api');
   const api = isApi
-    ? apiRoutes({ ...options, database, ledgers, kinds, fetchBrand: replace.brandFetch })
+    ? apiRoutes({
+        ...options,
+        database,
+        ledgers,
+        kinds,
+        fetchBrand: replace.brandFetch,
+        fetchClientMetadata: replace.clientMetadataFetch,
+      })
     : [];
   const routes = [
     ...api,
+    ...(replace.routes ?? []),
     ...serviceRoutes({ version, parts: options.readiness, metrics: registry, stopping: options.isStopping }),
   ];
   const site = { baseUrl, apiPath: '/api/v2/buyer' };
@@ -108,15 +122,22 @@ export const createWeb = (options: WebOptions): { readonly app: Express; readonl
     apiName: 'Buyer',
     skill,
     scopes: Scope.options,
+    resources: protectedResources,
   };
   const origins = createBrowserOrigins(pool);
   const verifiers = {
     apiKey: whenPrepared(
       isPrepared,
-      verifyApiKey(pool, (keyId) => keyUse.used(keyId)),
+      verifyApiKey(pool, (keyId) => uses.keyUse.used(keyId)),
     ),
-    accessToken: rejectAll,
-    session: rejectAll,
+    accessToken: whenPrepared(
+      isPrepared,
+      verifyAccessToken(pool, baseUrl, (grantId) => uses.grantUse.used(grantId)),
+    ),
+    session: whenPrepared(
+      isPrepared,
+      replace.session ?? verifySession(pool, (sessionId) => uses.sessionUse.used(sessionId)),
+    ),
   };
   const app = createApp({
     routes: [...routes, ...documentRoutes(document, routes)],
@@ -140,8 +161,13 @@ export const createWeb = (options: WebOptions): { readonly app: Express; readonl
   return { app, attempts };
 };
 
-/** No credential of this kind exists. */
-const rejectAll: VerifyCredential = async () => ({ outcome: 'rejected' });
+/** Of MCP so that clients can find the authorization server. The API's are those of the challenges. */
+const protectedResources = [
+  ['', 'getProtectedResource'],
+  ['/api/v2/buyer', 'getBuyerProtectedResource'],
+  ['/mcp', 'getMcpProtectedResource'],
+  ['/mcp/v3', 'getMcpV3ProtectedResource'],
+] as const;
 
 /** Before the database is prepared there is nothing to ask: 503, not 500. */
 const whenPrepared =

@@ -14,10 +14,12 @@ import { eventLog } from './event-log.ts';
 import { eventSources } from './event-sources.ts';
 import { idempotency } from './idempotency.ts';
 import { logChain } from './log-chain.ts';
+import { oauth } from './oauth.ts';
 import { personalData } from './personal-data.ts';
 import { rateLimits } from './rate-limits.ts';
 import { readModels } from './read-models.ts';
 import { sellers } from './sellers.ts';
+import { signIn } from './sign-in.ts';
 import { syndication } from './syndication.ts';
 import { tasks } from './tasks.ts';
 import { work } from './work.ts';
@@ -35,6 +37,8 @@ interface Migration {
 export const migrations: readonly Migration[] = [
   eventLog,
   accounts,
+  signIn,
+  oauth,
   readModels,
   idempotency,
   rateLimits,

@@ -65,12 +65,27 @@ const hidden = {
  */
 const owned = {
   api_keys: own(
-    ['command/accounts/', 'projections/credentials.ts'],
+    ['command/accounts/', 'projections/credentials.ts', 'projections/account-rows.ts'],
     'query/accounts/',
     'query/history/key-users.ts',
     'projections/engine/reset.ts',
   ),
   invitations: own(['command/accounts/'], 'query/accounts/'),
+  user_addresses: own(['command/accounts/', 'projections/account-rows.ts'], 'query/accounts/', 'query/history/'),
+  logins: own(['command/accounts/', 'projections/account-rows.ts'], 'query/accounts/', 'app/lookups/secrets-in-use.ts'),
+  sessions: own(['command/accounts/', 'projections/account-rows.ts'], 'query/accounts/'),
+  one_time_links: own(['command/accounts/', 'projections/account-rows.ts']),
+  oauth_grants: own(
+    ['projections/oauth-grant-rows.ts', 'command/accounts/'],
+    'query/accounts/',
+    'app/housekeeping.ts',
+  ),
+  oauth_clients: own(['command/accounts/oauth/']),
+  oauth_records: own(
+    ['command/accounts/oauth/'],
+    'query/accounts/verify-access-token.ts',
+    'app/housekeeping.ts',
+  ),
   asset_objects: own(['command/assets/object-attempts.ts']),
   audit_attempts: own(['command/audit/attempt-log.ts'], 'query/history/'),
   conversion_confirmations: own(['command/conversions/confirmations.ts']),
@@ -127,8 +142,10 @@ export const readModelTables: readonly string[] = Object.keys({ ...shown, ...hid
 /** The last three have no row policies: they contain log positions only, which requests compare first. */
 export const requestTables: readonly string[] = [
   ...Object.keys(shown),
+  'oauth_grants',
   'audit_attempts',
   'invitations',
+  'user_addresses',
   'account_positions',
   'conversion_positions',
   'projection_checkpoints',

@@ -2,6 +2,12 @@ import type { ClientBase } from 'pg';
 import { accountEvents, type AccountEvent } from '../domain/accounts/events.ts';
 import { accountStream, firstUser } from '../domain/accounts/account.ts';
 import {
+  OAUTH_GRANT,
+  oauthGrantEvents,
+  oauthGrantStream,
+  type OAuthGrantEvent,
+} from '../domain/accounts/oauth-grant.ts';
+import {
   removeOrigins,
   removeUsers,
   writeAccess,
@@ -17,6 +23,7 @@ import {
   type RoleRow,
   type UserRow,
 } from './account-rows.ts';
+import { writeGrants, writeRevoked, type GrantRow, type RevokedRow } from './oauth-grant-rows.ts';
 import type { RecordedEvent } from '../shared/event-store/event-store.ts';
 import { decodeEvent } from './engine/decode-event.ts';
 import { UnprojectableEventError, type Projection } from './engine/projection.ts';
@@ -24,7 +31,7 @@ import { UnprojectableEventError, type Projection } from './engine/projection.ts
 /** Completes commands that stopped between event and row. Never inserts a key: no event contains the hash. */
 export const credentialsProjection: Projection = {
   name: 'credentials',
-  categories: ['account'],
+  categories: ['account', OAUTH_GRANT],
   // A rebuild must not empty them: a key's hash exists nowhere else.
   tables: [],
   forget: async (client) => {
@@ -35,7 +42,9 @@ export const credentialsProjection: Projection = {
     await client.query('delete from browser_origins');
   },
   apply: async (client, events) => {
-    const changes = readEvents(events);
+    const [ofGrants, ofAccounts] = [events.filter(isOfGrant), events.filter((event) => !isOfGrant(event))];
+    await followGrants(client, ofGrants);
+    const changes = readEvents(ofAccounts);
     await writeOpened(client, changes.opened);
     await writeAccess(client, [...changes.access.values()]);
     await writeUsers(client, changes.users);
@@ -46,6 +55,26 @@ export const credentialsProjection: Projection = {
     await announce(client, changes.issued);
     await revoke(client, changes.revoked);
   },
+};
+
+const isOfGrant = ({ stream }: RecordedEvent): boolean => stream.startsWith(`${OAUTH_GRANT}-`);
+
+const followGrants = async (client: ClientBase, events: readonly RecordedEvent[]): Promise<void> => {
+  const authorized: GrantRow[] = [];
+  const revoked: RevokedRow[] = [];
+  for (const recorded of events) {
+    const { customerId } = recorded.metadata;
+    const grantId = recorded.stream.slice(oauthGrantStream(customerId, '').length);
+    if (oauthGrantStream(customerId, grantId) !== recorded.stream) {
+      throw new UnprojectableEventError(recorded, `the stream does not belong to account ${customerId}`);
+    }
+    const event = decodeEvent(recorded, oauthGrantEvents) as OAuthGrantEvent;
+    if (event.type === 'OAuthGrantRevoked')
+      revoked.push({ customerId, grantId, revokedAt: event.occurredAt });
+    else authorized.push({ ...event.data, customerId, grantId, authorizedAt: event.occurredAt });
+  }
+  await writeGrants(client, authorized);
+  await writeRevoked(client, revoked);
 };
 
 interface KeyOfAccount {
@@ -140,6 +169,13 @@ const readEvent = (
       return;
     case 'ApiKeyRevoked':
       changes.revoked.push({ customerId, keyId: data.keyId, revokedAt: occurredAt });
+      return;
+    // Their rows are no read models (docs/design/sign-in.md).
+    case 'PasswordSet':
+    case 'EmailVerified':
+    case 'TotpEnabled':
+    case 'TotpDisabled':
+    case 'LookupCodeUsed':
       return;
     default:
       return type satisfies never;

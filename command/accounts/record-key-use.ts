@@ -12,12 +12,24 @@ export interface KeyUse {
   flush(): Promise<void>;
 }
 
-/** Records when keys were last used, for information only: a crash may lose it, so it is not an event. */
-export const createKeyUse = (pool: Pick<Pool, 'query'>, clock: Clock): KeyUse => {
+/** The rows whose last use is recorded. */
+export interface Uses {
+  readonly table: string;
+  readonly id: string;
+  readonly at: string;
+}
+
+export const keyUses: Uses = { table: 'api_keys', id: 'key_id', at: 'last_used_at' };
+export const grantUses: Uses = { table: 'oauth_grants', id: 'grant_id', at: 'last_used_at' };
+/** Also keeps a session from being idle. */
+const sessionUses: Uses = { table: 'sessions', id: 'session_id', at: 'last_seen_at' };
+
+/** A crash may lose the last minute, so it is not an event. */
+export const createKeyUse = (pool: Pick<Pool, 'query'>, clock: Clock, { table, id, at }: Uses): KeyUse => {
   let uses = new Map<string, string>();
   return {
-    used: (keyId) => {
-      if (uses.size < KEYS_MAX || uses.has(keyId)) uses.set(keyId, isoTimestamp(clock.now()));
+    used: (usedId) => {
+      if (uses.size < KEYS_MAX || uses.has(usedId)) uses.set(usedId, isoTimestamp(clock.now()));
     },
     flush: async () => {
       if (uses.size === 0) return;
@@ -25,16 +37,28 @@ export const createKeyUse = (pool: Pick<Pool, 'query'>, clock: Clock): KeyUse =>
       const written = [...uses].sort(([one], [other]) => (one < other ? -1 : 1));
       uses = new Map();
       await pool.query({
-        name: 'api-keys-used',
-        text: `update api_keys k set last_used_at = u.used_at
-               from unnest($1::text[], $2::timestamptz[]) as u(key_id, used_at)
-               where k.key_id = u.key_id
-                 and (k.last_used_at is null or k.last_used_at < u.used_at - interval '1 minute')`,
-        values: [written.map(([keyId]) => keyId), written.map(([, usedAt]) => usedAt)],
+        name: `${table}-used`,
+        text: `update ${table} k set ${at} = u.used_at
+               from unnest($1::text[], $2::timestamptz[]) as u(id, used_at)
+               where k.${id} = u.id
+                 and (k.${at} is null or k.${at} < u.used_at - interval '1 minute')`,
+        values: [written.map(([usedId]) => usedId), written.map(([, usedAt]) => usedAt)],
       });
     },
   };
 };
+
+export interface CredentialUses {
+  readonly keyUse: KeyUse;
+  readonly grantUse: KeyUse;
+  readonly sessionUse: KeyUse;
+}
+
+export const createCredentialUses = (pool: Pick<Pool, 'query'>, clock: Clock): CredentialUses => ({
+  keyUse: createKeyUse(pool, clock, keyUses),
+  grantUse: createKeyUse(pool, clock, grantUses),
+  sessionUse: createKeyUse(pool, clock, sessionUses),
+});
 
 /** An unannounced key keeps its secret: a repeat may complete it. */
 export const forgetSealed = (pool: Pick<Pool, 'query'>) =>
@@ -46,18 +70,17 @@ export const forgetSealed = (pool: Pick<Pool, 'query'>) =>
 
 export const maintainKeys = (
   pool: Pick<Pool, 'query'>,
-  use: KeyUse,
+  uses: CredentialUses,
   log: Logger,
   signal: AbortSignal,
 ): void => {
   const run = async (): Promise<void> => {
     while (!signal.aborted) {
       await sleep(EVERY_MS, signal);
-      await use
-        .flush()
+      await Promise.all(Object.values(uses).map((use: KeyUse) => use.flush()))
         .then(() => forgetSealed(pool))
         .catch((error: unknown) => {
-          log.warn({ err: error }, 'the last use of keys could not be written');
+          log.warn({ err: error }, 'the last use of credentials could not be written');
         });
     }
   };

@@ -53,6 +53,7 @@ export interface IssuedKey {
 
 /** What decides whether a sign-in event is new. */
 export interface UserSignIn {
+  readonly password?: boolean;
   readonly emailVerified?: boolean;
   readonly totp?: boolean;
 }
@@ -118,6 +119,7 @@ const evolve = (state: Account, event: AccountEvent): Account => {
     case 'TotpDisabled':
       return withSignIn(state, event.data.userId, { totp: false });
     case 'PasswordSet':
+      return withSignIn(state, event.data.userId, { password: true });
     case 'LookupCodeUsed':
       return state;
     default:

@@ -12,8 +12,12 @@ import {
   type AccountPast,
 } from '../../domain/accounts/account-history.ts';
 import { accountStream, type OpenedAccount } from '../../domain/accounts/account.ts';
+import { oauthGrantAggregate, oauthGrantStream } from '../../domain/accounts/oauth-grant.ts';
+import { sessionFold, sessionStream } from '../../domain/accounts/session.ts';
 import { valueOf } from '../../domain/accounts/shared-map.ts';
-import { apiKeyList } from './routes.ts';
+import { apiKeyList, connectedApps } from './routes.ts';
+import { sessionsPath } from './session-routes.ts';
+import { pathTextId } from '../../shared/http/schemas.ts';
 import { auditedKind } from '../resources/audited-kind.ts';
 import { boundedText } from '../../domain/values.ts';
 import { buyer } from '../resources/resource-paths.ts';
@@ -130,5 +134,43 @@ export const browserOriginKind = auditedKind({
     access: 'exchange:admin',
     find: (customerId, { id }) => ({ stream: accountStream(customerId), part: String(id) }),
     isAt: ({ origins }, _asked, part = '') => valueOf(origins, part) !== undefined,
+  },
+});
+
+export const connectedAppKind = auditedKind({
+  ...oauthGrantAggregate,
+  resourceType: 'CONNECTED_APP',
+  noun: 'connected app',
+  live: (state) => (state.status === 'NONE' ? undefined : state),
+  idOf: ({ grantId }) => grantId,
+  streamsOf: (customerId, shown) => [oauthGrantStream(customerId, shown)],
+  audited: ({ grantId, ...grant }) => ({ id: grantId, ...grant }),
+  nameOf: ({ clientName }) => clientName,
+  place: {
+    path: `${connectedApps}/{grantId}`,
+    params: z.object({ grantId: boundedText(1, 100).meta({ description: 'Id of the connected app.' }) }),
+    tag: 'Accounts',
+    access: 'exchange:admin',
+    find: (customerId, { grantId }) => ({ stream: oauthGrantStream(customerId, String(grantId)) }),
+  },
+});
+
+export const userSessionKind = auditedKind({
+  ...sessionFold,
+  resourceType: 'SESSION',
+  noun: 'session',
+  live: (state) => (state.status === 'NONE' ? undefined : state),
+  idOf: ({ sessionId }) => sessionId,
+  streamsOf: (customerId, shown) => [sessionStream(customerId, shown.toLowerCase())],
+  audited: ({ sessionId, ...session }) => ({ id: sessionId, ...session }),
+  place: {
+    path: `${sessionsPath}/{id}`,
+    params: z.object({ id: pathTextId('session') }),
+    tag: 'Sign-in',
+    access: 'exchange:admin',
+    find: (customerId, { id }) =>
+      z.uuid().safeParse(id).success
+        ? { stream: sessionStream(customerId, String(id).toLowerCase()) }
+        : undefined,
   },
 });

@@ -1,6 +1,14 @@
 import type { AuditedKind } from '../resources/audited-kind.ts';
 import type { ResourceReads } from '../resources/resource-reads.ts';
-import { accountKind, apiKeyKind, browserOriginKind, invitationKind, userKind } from '../accounts/history.ts';
+import {
+  accountKind,
+  apiKeyKind,
+  browserOriginKind,
+  connectedAppKind,
+  invitationKind,
+  userKind,
+  userSessionKind,
+} from '../accounts/history.ts';
 import { advertiserKind } from '../advertisers/history.ts';
 import { agentKind } from '../agents/history.ts';
 import { assetKind } from '../assets/history.ts';
@@ -37,5 +45,7 @@ export const auditedKinds = (
     userKind,
     invitationKind,
     browserOriginKind,
+    connectedAppKind,
+    userSessionKind,
   ];
 };
