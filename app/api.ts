@@ -1,6 +1,7 @@
 import type { Pool, QueryConfig, QueryResultRow } from 'pg';
 import type { Registry } from 'prom-client';
 import { browserOriginWriteRoutes } from '../command/accounts/browser-origin-routes.ts';
+import { invitationWriteRoutes } from '../command/accounts/invitation-routes.ts';
 import { memberWriteRoutes } from '../command/accounts/member-routes.ts';
 import { createAuthorizationServer } from '../command/accounts/oauth/authorization-server.ts';
 import { oauthRoutes } from '../command/accounts/oauth/routes.ts';
@@ -71,6 +72,7 @@ import type { ObjectStore } from '../shared/storage/object-store.ts';
 import type { AskDatabase } from '../command/assets/handler.ts';
 import { createLookups } from './lookups.ts';
 import { findAccountNow } from './lookups/find-accounts.ts';
+import { endGrantsIn } from './end-grants.ts';
 import { findUser } from './lookups/find-user.ts';
 import { oauthGrantRowsIn } from '../projections/oauth-grant-rows.ts';
 import { createKeyedDigest } from '../shared/secrets/keyed-digest.ts';
@@ -126,6 +128,7 @@ export const apiRoutes = (dependencies: ApiDependencies): readonly AnyRoute[] =>
     ...accountReadRoutes(database),
     ...memberWriteRoutes({
       ...accountWrites,
+      endGrants: endGrantsIn({ store, pool }),
       findMember: (customerId, userId) => findMember(database, customerId, userId),
     }),
     ...browserOriginWriteRoutes({ ...accountWrites, allowsLoopback }),
@@ -200,7 +203,7 @@ const signInRoutesOf = ({ config, pool, store, snapshots, keys, secrets }: ApiDe
     nextCustomerId: idSequence(pool, 'customer_ids').next,
     verifiesAddresses: config.SMTP_URL !== undefined,
   };
-  return [...signInRoutes(writes), ...sessionWriteRoutes(writes)];
+  return [...signInRoutes(writes), ...sessionWriteRoutes(writes), ...invitationWriteRoutes(writes)];
 };
 
 const oauthRoutesOf = (

@@ -61,13 +61,18 @@ export const addUser = async (
 };
 
 /** @param outcome of the command that added the user */
+export const addedUserId = (outcome: AccountOutcome): string => {
+  const { customerId, usersAdded } = accountOf(outcome);
+  return userIdOf(customerId, usersAdded);
+};
+
 export const writeAddedUser = async (
   { rows }: RowWrites,
   outcome: AccountOutcome,
   user: { readonly name: string; readonly role: Role; readonly addedAt: string },
 ): Promise<string> => {
-  const { customerId, usersAdded } = accountOf(outcome);
-  const userId = userIdOf(customerId, usersAdded);
+  const { customerId } = accountOf(outcome);
+  const userId = addedUserId(outcome);
   await rows.writeUsers([{ customerId, userId, revision: revisionOf(outcome), ...user }]);
   return userId;
 };

@@ -5,8 +5,7 @@ import { ofRequest } from '../../shared/aggregate/handler-for.ts';
 import { notFound } from '../../shared/http/errors.ts';
 import { route, type Route } from '../../shared/http/route.ts';
 import { boundedText } from '../../domain/values.ts';
-import type { RowWrites } from './commands.ts';
-import { changeRole, removeUser } from './members.ts';
+import { changeRole, removeMember, type MemberWrites } from './members.ts';
 
 const path = '/api/v2/accounts/current/members/{userId}';
 const write = {
@@ -16,16 +15,16 @@ const write = {
   params: z.object({ userId: boundedText(1, 100).meta({ description: 'Id of the user.' }) }),
 } as const;
 
-export interface MemberWrites extends RowWrites {
+interface MemberRouteWrites extends MemberWrites {
   readonly findMember: (customerId: number, userId: string) => Promise<MemberResource | undefined>;
 }
 
-export const memberWriteRoutes = (writes: MemberWrites): readonly Route[] => [
+export const memberWriteRoutes = (writes: MemberRouteWrites): readonly Route[] => [
   changeRoleRoute(writes),
   removeRoute(writes),
 ];
 
-const changeRoleRoute = (writes: MemberWrites): Route =>
+const changeRoleRoute = (writes: MemberRouteWrites): Route =>
   route({
     ...write,
     method: 'put',
@@ -51,7 +50,7 @@ const removeRoute = (writes: MemberWrites): Route =>
       'Remove a user: API keys and sessions end, and the address is deleted. The last admin cannot be removed.',
     responses: { 204: { description: 'Removed' } },
     handle: async ({ params: { userId }, request }) => {
-      await removeUser(writes, userId, ofRequest(request).context);
+      await removeMember(writes, userId, ofRequest(request).context);
       return { status: 204 };
     },
   });

@@ -31,3 +31,17 @@ export const removeUser = async (
   const { customerId } = accountOf(outcome);
   await writes.rows.removeUsers([{ customerId, userId, revision: revisionOf(outcome), removedAt: now }]);
 };
+
+export interface MemberWrites extends RowWrites {
+  readonly endGrants: (userId: string, context: CommandContext) => Promise<void>;
+}
+
+/** Without a role, no token of the user is accepted: after a crash in between, the grants are only still listed. */
+export const removeMember = async (
+  writes: MemberWrites,
+  userId: string,
+  context: CommandContext,
+): Promise<void> => {
+  await removeUser(writes, userId, context);
+  await writes.endGrants(userId, context);
+};

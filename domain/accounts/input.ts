@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { boundedText, instant, listOf } from '../values.ts';
 import { Role, Scope } from './access.ts';
+import { EmailAddress } from './address.ts';
 import { browserOriginOf } from './browser-origins.ts';
 
 export const CreateApiKeyBody = z
@@ -38,5 +39,7 @@ export const RegisterBrowserOriginBody = z
     label: boundedText(1, 120).optional(),
   })
   .meta({ id: 'RegisterBrowserOrigin' });
+
+export const InviteBody = z.object({ email: EmailAddress, role: Role }).meta({ id: 'Invite' });
 
 export const ChangeRoleBody = z.object({ role: Role }).meta({ id: 'ChangeRole' });

@@ -140,8 +140,12 @@ const acceptInvitation = (
   if (invitation === undefined || invitation.expiresAt <= occurredAt)
     return refuse({ reason: 'no-such-invitation' });
   const { role } = invitation;
-  const data = { userId: nextUserId(members), name, role, invitationId };
-  return accept({ type: 'UserAdded', data, occurredAt });
+  const userId = nextUserId(members);
+  return accept(
+    { type: 'UserAdded', data: { userId, name, role, invitationId }, occurredAt },
+    { type: 'PasswordSet', data: { userId, by: 'invitation' }, occurredAt },
+    { type: 'EmailVerified', data: { userId }, occurredAt },
+  );
 };
 
 const changeRole = ({ now: occurredAt, userId, role }: ChangeRole, members: Members): MemberDecision => {

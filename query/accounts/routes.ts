@@ -5,6 +5,7 @@ import { notFound } from '../../shared/http/errors.ts';
 import { declaration, route, type Route } from '../../shared/http/route.ts';
 import { pageOf, pagingParameters } from '../../shared/http/schemas.ts';
 import type { TenantDatabase } from '../../shared/postgres/tenant-database.ts';
+import { invitationsListRoute } from './invitations.ts';
 import { listConnectedApps } from './connected-apps.ts';
 import { listApiKeys, withoutNulls, type Nullable } from './list.ts';
 import { membersListRoute } from './members.ts';
@@ -13,6 +14,7 @@ export const accountReadRoutes = (database: TenantDatabase): readonly Route[] =>
   currentRoute(database),
   listRoute(database),
   membersListRoute(database),
+  invitationsListRoute(database),
   connectedAppsRoute(database),
 ];
 
