@@ -121,20 +121,8 @@ export const apiRoutes = (dependencies: ApiDependencies): readonly AnyRoute[] =>
   const lookups = createLookups({ database, progress, store, snapshots, answers });
   const writes = { store, snapshots, clock };
   const reads = { database, progress, store, snapshots };
-  const accountWrites = { ...writes, database, rows: accountRowsIn(pool) };
-  const allowsLoopback = config.NODE_ENV !== 'production';
   const routes = [
-    ...accountWriteRoutes(accountWrites),
-    ...accountReadRoutes(database),
-    ...memberWriteRoutes({
-      ...accountWrites,
-      endGrants: endGrantsIn({ store, pool }),
-      findMember: (customerId, userId) => findMember(database, customerId, userId),
-    }),
-    ...browserOriginWriteRoutes({ ...accountWrites, allowsLoopback }),
-    ...browserOriginReadRoutes(database),
-    ...signInRoutesOf(dependencies),
-    ...sessionReadRoutes(database, pool),
+    ...accountRoutesOf(dependencies),
     ...advertiserWriteRoutes({ ...writes, ids, findBrand }),
     ...fromMemory(advertiserReadRoutes(reads)),
     ...assetWriteRoutes({
@@ -189,11 +177,20 @@ export const apiRoutes = (dependencies: ApiDependencies): readonly AnyRoute[] =>
   ];
 };
 
-const signInRoutesOf = ({ config, pool, store, snapshots, keys, secrets }: ApiDependencies): readonly Route[] => {
+const accountRoutesOf = ({
+  config,
+  pool,
+  store,
+  snapshots,
+  database,
+  keys,
+  secrets,
+}: ApiDependencies): readonly Route[] => {
   const writes = {
     store,
     snapshots,
     pool,
+    database,
     clock,
     secrets,
     keys,
@@ -203,7 +200,22 @@ const signInRoutesOf = ({ config, pool, store, snapshots, keys, secrets }: ApiDe
     nextCustomerId: idSequence(pool, 'customer_ids').next,
     verifiesAddresses: config.SMTP_URL !== undefined,
   };
-  return [...signInRoutes(writes), ...sessionWriteRoutes(writes), ...invitationWriteRoutes(writes)];
+  const allowsLoopback = config.NODE_ENV !== 'production';
+  return [
+    ...accountWriteRoutes(writes),
+    ...accountReadRoutes(database),
+    ...memberWriteRoutes({
+      ...writes,
+      endGrants: endGrantsIn({ store, pool }),
+      findMember: (customerId, userId) => findMember(database, customerId, userId),
+    }),
+    ...invitationWriteRoutes(writes),
+    ...browserOriginWriteRoutes({ ...writes, allowsLoopback }),
+    ...browserOriginReadRoutes(database),
+    ...signInRoutes(writes),
+    ...sessionWriteRoutes(writes),
+    ...sessionReadRoutes(database, pool),
+  ];
 };
 
 const oauthRoutesOf = (

@@ -1,5 +1,7 @@
 import { allEvents, type AuditedStream, type CarriedMember } from '../all-events.ts';
 import { ACCOUNT, firstUserId } from '../accounts/account.ts';
+import { OAUTH_GRANT } from '../accounts/oauth-grant.ts';
+import { SESSION } from '../accounts/session.ts';
 import { ADVERTISER } from '../advertisers/advertiser.ts';
 import { CAMPAIGN } from '../campaigns/campaign.ts';
 import { CREATIVE_SESSION } from '../creative-sessions/creative-session.ts';
@@ -65,6 +67,10 @@ export const auditedEvent = ({
     alsoCausedBy: otherCausesOf(data['alsoCausedBy']),
   };
   if (category === ACCOUNT) return { ...event, ...ofAccount(customerId, type, data) };
+  // Later events are caused by the user that they name.
+  if (category === SESSION || category === OAUTH_GRANT) {
+    return { ...event, part: id, keyUserId: text(data['userId']) };
+  }
   if (category === ENGINE_CONNECTION) return { ...event, part: text(data['connectionId']) };
   return event;
 };
@@ -82,7 +88,7 @@ export const campaignsAfter = (
 const partsOfAccount: readonly (readonly [AuditedResource, string, RegExp])[] = [
   ['INVITATION', 'invitationId', /^(?:UserInvited|Invitation)/],
   ['BROWSER_ORIGIN', 'originId', /^BrowserOrigin/],
-  ['USER', 'userId', /^User/],
+  ['USER', 'userId', /^(?:User|Password|Email|Totp|LookupCode)/],
 ];
 
 const ofAccount = (
