@@ -65,5 +65,8 @@ const acceptRoute = (writes: AcceptWrites): Route =>
     limit: 'auth',
     body: AcceptInvitationBody,
     responses: { 201: { description: 'Signed in: the cookie is the credential', data: SignedIn } },
-    handle: async ({ body, request }) => ({ status: 201, ...(await acceptInvitation(writes, body, request)) }),
+    handle: async ({ body, request }) => ({
+      status: 201,
+      ...(await acceptInvitation(writes, body, request)),
+    }),
   });
