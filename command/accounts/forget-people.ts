@@ -1,9 +1,8 @@
 import type { ClientBase } from 'pg';
 
-/** Tables with addresses and what comes with them, and the OAuth records of the users. */
+/** Tables with addresses, and with what belongs to them. */
 export const PEOPLE_TABLES = [
   'one_time_links',
-  'oauth_records',
   'sessions',
   'logins',
   'invitations',

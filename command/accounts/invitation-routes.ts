@@ -28,10 +28,13 @@ const inviteRoute = (writes: InvitationWrites): Route =>
     summary: 'Invite a person by mail. The link works once, within 7 days; at most 100 invitations are open.',
     body: InviteBody,
     bodyIsSecret: true,
+    // Contains the address, which must be nowhere once the person is forgotten.
+    answerIsSecret: true,
     responses: { 201: { description: 'The invitation', data: InvitationResource } },
     handle: async ({ body, request }) => {
       const invited = { ...body, invitedBy: userOf(request).id };
-      const { invitation } = await invite(writes, invited, ofRequest(request).context);
+      const { context, hasRunBefore } = ofRequest(request);
+      const { invitation } = await invite(writes, invited, context, hasRunBefore);
       return { status: 201, data: invitation };
     },
   });
