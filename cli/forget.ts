@@ -312,5 +312,6 @@ const recordForgettings = async ({ pool, store, customerId }: Forgetting): Promi
 
 /** Deleted values remain in the table pages until VACUUM. */
 const cleanUp = async ({ pool }: Forgetting): Promise<void> => {
-  for (const table of ['secrets', ...memberTables, ...PEOPLE_TABLES, deliveriesTable]) await pool.query(`vacuum ${table}`);
+  for (const table of ['secrets', ...memberTables, ...PEOPLE_TABLES, deliveriesTable])
+    await pool.query(`vacuum ${table}`);
 };

@@ -9,7 +9,8 @@ import type { MemberResource } from '../domain/accounts/resource.ts';
 import { endGrantsIn } from '../app/end-grants.ts';
 import type { Installation } from '../app/installation.ts';
 import { listMembers } from '../query/accounts/members.ts';
-import { writesOf } from './operate-accounts.ts';
+import { ApiError } from '../shared/http/errors.ts';
+import { requireAccount, writesOf } from './operate-accounts.ts';
 
 interface UserKey {
   readonly customerId: number;
@@ -39,21 +40,38 @@ export const inviteUser = (
   return invite(writes, person, contextOf(customerId));
 };
 
-export const setRole = (
+/** For the command line: with the ids that the operator gave. */
+const ofUser = async <Result>(
   installation: Installation,
   { customerId, userId }: UserKey,
-  role: Role,
-): Promise<void> => changeRole(writesOf(installation), { userId, role }, contextOf(customerId));
+  run: (writes: ReturnType<typeof writesOf>) => Promise<Result>,
+): Promise<Result> => {
+  await requireAccount(installation, customerId);
+  return run(writesOf(installation)).catch((error: unknown) => {
+    throw error instanceof ApiError && error.body.code === 'NOT_FOUND'
+      ? new Error(`Account ${customerId} has no user ${userId}.`)
+      : error;
+  });
+};
 
-export const removeUser = (installation: Installation, { customerId, userId }: UserKey): Promise<void> =>
-  removeMember(
-    { ...writesOf(installation), endGrants: endGrantsIn(installation) },
-    userId,
-    contextOf(customerId),
+export const setRole = (installation: Installation, user: UserKey, role: Role): Promise<void> =>
+  ofUser(installation, user, (writes) =>
+    changeRole(writes, { userId: user.userId, role }, contextOf(user.customerId)),
   );
 
-export const issueLink = (installation: Installation, { customerId, userId }: UserKey): Promise<UserLink> =>
-  issueUserLink(writesOf(installation), userId, contextOf(customerId));
+export const removeUser = (installation: Installation, user: UserKey): Promise<void> =>
+  ofUser(installation, user, (writes) =>
+    removeMember(
+      { ...writes, endGrants: endGrantsIn(installation) },
+      user.userId,
+      contextOf(user.customerId),
+    ),
+  );
+
+export const issueLink = (installation: Installation, user: UserKey): Promise<UserLink> =>
+  ofUser(installation, user, (writes) => issueUserLink(writes, user.userId, contextOf(user.customerId)));
 
 export const disableSecondFactor = (installation: Installation, user: UserKey): Promise<void> =>
-  removeTotp({ ...writesOf(installation), secrets: installation.secrets }, user, contextOf(user.customerId));
+  ofUser(installation, user, (writes) =>
+    removeTotp({ ...writes, secrets: installation.secrets }, user, contextOf(user.customerId)),
+  );

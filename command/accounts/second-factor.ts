@@ -46,9 +46,7 @@ export const stepOfCode = (
   nowMs: number,
   lastStep: number | null,
 ): number | undefined =>
-  acceptedSteps(nowMs, lastStep ?? undefined).find(
-    (step) => codeOfStep(seed, step) === code,
-  );
+  acceptedSteps(nowMs, lastStep ?? undefined).find((step) => codeOfStep(seed, step) === code);
 
 const CODES = 10;
 /** 80 bits: its hash cannot be reversed by trying. */

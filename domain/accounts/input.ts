@@ -33,6 +33,7 @@ export const RegisterBrowserOriginBody = z
         return z.NEVER;
       })
       .meta({
+        type: 'string',
         pattern: '^https?://[^/?#@]+$',
         description: 'Scheme, host and port; `http` only for this machine, outside production.',
       }),

@@ -342,6 +342,6 @@ describe('without any mail, the operator', () => {
     const { token } = await issueLink(service.installation, user);
     await removeUser(service.installation, user);
     expect((await setUp(token, newAddress())).status).toBe(400);
-    await expect(issueLink(service.installation, user)).rejects.toThrow('No such user');
+    await expect(issueLink(service.installation, user)).rejects.toThrow('has no user');
   });
 });
