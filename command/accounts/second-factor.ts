@@ -29,11 +29,11 @@ export const base32 = (bytes: Buffer): string => {
     .join('');
 };
 
-/** RFC 4226, 5.3. */
-const codeOfStep = (seed: Buffer, step: number): string => {
+/** RFC 4226, 5.3. @param seed as base64url */
+export const codeOfStep = (seed: string, step: number): string => {
   const counter = Buffer.alloc(8);
   counter.writeBigUInt64BE(BigInt(step));
-  const digest = createHmac('sha1', seed).update(counter).digest();
+  const digest = createHmac('sha1', Buffer.from(seed, 'base64url')).update(counter).digest();
   const offset = digest.readUInt8(digest.length - 1) & 0xf;
   const number = digest.readUInt32BE(offset) & 0x7f_ff_ff_ff;
   return String(number % 1_000_000).padStart(6, '0');
@@ -46,9 +46,7 @@ export const stepOfCode = (
   nowMs: number,
   lastStep: number | null,
 ): number | undefined =>
-  acceptedSteps(nowMs, lastStep ?? undefined).find(
-    (step) => codeOfStep(Buffer.from(seed, 'base64url'), step) === code,
-  );
+  acceptedSteps(nowMs, lastStep ?? undefined).find((step) => codeOfStep(seed, step) === code);
 
 const CODES = 10;
 /** 80 bits: its hash cannot be reversed by trying. */
@@ -116,12 +114,12 @@ const isCodeNow = async (
 
 /** The row comes first, because it decides. After a crash in between, the code is used and the event is missing. */
 const recordLookupCode = async (
-  { store, clock }: FactorWrites,
+  writes: FactorWrites,
   { userId }: UserKey,
   context: CommandContext,
 ): Promise<void> => {
-  const now = isoTimestamp(clock.now());
+  const now = isoTimestamp(writes.clock.now());
   const command = { type: 'UseLookupCode', now, userId } as const;
   const commandId = derivedId(context.commandId, 'lookup-code');
-  accountOf(await runOnAccount(store, command, { ...context, commandId }));
+  accountOf(await runOnAccount(writes, command, { ...context, commandId }));
 };
