@@ -23,6 +23,7 @@ const external = [
   'google-protobuf',
   'knex',
   'pg-native',
+  'playwright-core',
   // `keepNames` would name every function that it creates for a request.
   'router',
   'testcontainers',
