@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { connectionStringProblem } from '../shared/event-store/eventstoredb/connection-string.ts';
 import { parseTrustedProxies, type TrustedProxies } from '../shared/http/client-address.ts';
 import { check } from '../shared/http/problems.ts';
+import { parseSender, type Sender } from '../shared/mail/mail-address.ts';
+import { parseSmtpUrl, type SmtpServer } from '../shared/mail/smtp-server.ts';
 import type { OutboundPolicy } from '../shared/outbound/outbound-url.ts';
 import { RefusedLoginError } from '../shared/postgres/connection-problem.ts';
 import { ForeignSchemaError } from '../shared/postgres/migrate.ts';
@@ -77,6 +79,12 @@ const secretKeys = parsedBy((text): KeyRing => parseKeyRing(text)).optional();
 
 const assetStore = parsedBy((text): S3Location => parseS3Location(text)).optional();
 
+const smtpUrl = parsedBy((text): SmtpServer => parseSmtpUrl(text)).optional();
+
+const mailFrom = parsedBy((text): Sender => parseSender(text)).prefault(
+  'Buyer Exchange <no-reply@localhost>',
+);
+
 const uploadLimits = parsedBy((text): UploadBytesMax => parseUploadLimits(text)).prefault('104857600');
 
 const roles = ['api', 'projector', 'worker'] as const;
@@ -135,6 +143,12 @@ export const variables = {
     .describe('Begins every key in Redis, so that installations can share one.'),
   SECRET_KEYS: secretKeys.describe(
     'Keys that secrets (tokens of agents, keys for creative engines) are encrypted and addresses of uploads are signed with: id:key pairs, separated by commas, the first one in use; a key is 32 bytes as base64url. Default: one is drawn and kept in DATA_DIR.',
+  ),
+  SMTP_URL: smtpUrl.describe(
+    'Mail server for mails to users: smtp://[user:password@]host[:port] (STARTTLS is required, except on loopback; ?tls=off, ?tls=required) or smtps://[user:password@]host[:port]. Default: mails become files in DATA_DIR/outbox, and addresses are not verified.',
+  ),
+  MAIL_FROM: mailFrom.describe(
+    'Sender of mails: an address, or a name and an <address>. Required with SMTP_URL. Default: Buyer Exchange <no-reply@localhost>.',
   ),
   OUTBOUND_ALLOW_LOOPBACK: z
     .enum(['true', 'false'])
@@ -236,6 +250,9 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
   if (checked.problems !== undefined) {
     const problems = checked.problems.map(({ path, message }) => `${path.split('.')[0]}: ${message}`);
     throw wrongConfiguration(problems);
+  }
+  if (given['SMTP_URL'] !== undefined && given['MAIL_FROM'] === undefined) {
+    refuseProblems(['MAIL_FROM: must be set where SMTP_URL is']);
   }
   if (checked.value.NODE_ENV === 'production') refuseInProduction(checked.value);
   return checked.value;

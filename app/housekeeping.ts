@@ -4,6 +4,7 @@ import { createOrphanedObjects, createOverdueReservations } from '../command/ass
 import { createOldAttempts } from '../command/audit/attempt-log.ts';
 import { createEndedFlights } from '../command/campaigns/complete-campaigns.ts';
 import { createOrphanSecrets } from '../command/secrets/orphan-secrets.ts';
+import { MAIL } from '../command/workers/mail/request-mail.ts';
 import { expiredRows } from '../projections/expired-rows.ts';
 import { systemClock as clock } from '../shared/async/clock.ts';
 import type { SnapshotStore } from '../shared/aggregate/snapshots.ts';
@@ -13,6 +14,7 @@ import type { Config } from './config.ts';
 import { findEndedFlights, findOverdueReservations } from './lookups/overdue.ts';
 import { findSecretsInUse } from './lookups/secrets-in-use.ts';
 import { purgeRegularly, type Purgeable } from '../shared/async/purge-regularly.ts';
+import { endedWork } from '../shared/work-list/ended-work.ts';
 import type { ObjectStore } from '../shared/storage/object-store.ts';
 
 interface HousekeepingStores {
@@ -36,6 +38,8 @@ export const housekeeping = ({
     'API keys': createRetiredKeys({ store, pool, clock }),
     'orphan secrets': createOrphanSecrets({ store, snapshots, pool, log }, findSecretsInUse(pool)),
     'refused requests': createOldAttempts(pool),
+    // Operators look at the last days.
+    'mails that were given up': endedWork(pool, MAIL, 7),
     'ended flights': createEndedFlights({ store, clock }, findEndedFlights(pool)),
     ...expiredRows(pool),
     'reservations of uploads': createOverdueReservations(uploads, findOverdueReservations(pool)),

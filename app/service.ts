@@ -1,5 +1,6 @@
 import type { Registry } from 'prom-client';
 import { createKeyUse, maintainKeys } from '../command/accounts/record-key-use.ts';
+import type { ComposeMail } from '../command/workers/mail/send-mails.ts';
 import { createConfirmations } from '../command/conversions/confirmations.ts';
 import type { Segments } from '../command/conversions/segments.ts';
 import { allProjections } from '../projections/all-projections.ts';
@@ -49,6 +50,7 @@ export interface Replacements {
   readonly timeouts?: ClientTimeouts;
   readonly storeTimeouts?: StoreTimeouts;
   readonly brandFetch?: OutboundFetch;
+  readonly composeMail?: ComposeMail;
 }
 
 /** The server listens immediately. While the database is unavailable, it answers 503 and retries. */
@@ -84,7 +86,7 @@ export const startService = async (
   });
   const expired = housekeeping({ ...installation, objects, log });
   const purged = { ...expired, 'idempotency keys': idempotency, 'rate windows': rateLimits, confirmations };
-  const worker = createWorker({ ...installation, config, changes, purged, log, registry });
+  const worker = createWorker({ ...installation, config, changes, purged, log, registry, replace });
   const web = createWeb({
     ...installation,
     config,

@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import { join } from 'node:path';
 import type { Pool } from 'pg';
 import type { Registry } from 'prom-client';
 import { agentChecks } from '../command/workers/agent-checks/check-agents.ts';
@@ -6,6 +7,7 @@ import { createFetchFeed } from '../command/workers/catalog-feeds/fetch-feed.ts'
 import { catalogFeeds } from '../command/workers/catalog-feeds/read-feed.ts';
 import { createAudienceParts } from '../command/workers/syndication/audience-delivery.ts';
 import { listLaunchedCreatives } from '../command/workers/sellers/list-launched.ts';
+import { MAILS_AT_ONCE, mails, type ComposeMail } from '../command/workers/mail/send-mails.ts';
 import { submissions } from '../command/workers/sellers/submit-launched.ts';
 import { syndicationWork } from '../command/workers/syndication/syndication-work.ts';
 import { systemClock } from '../shared/async/clock.ts';
@@ -16,6 +18,8 @@ import {
   createProjectionProgress,
   type ProjectionProgress,
 } from '../shared/follow-log/projection-progress.ts';
+import type { Mailer } from '../shared/mail/mailer.ts';
+import { openMailer } from '../shared/mail/open-mailer.ts';
 import type { SecretStore } from '../shared/secrets/secret-store.ts';
 import { syndicatedKinds } from '../command/syndication/resource-kinds.ts';
 import { outboundPolicyOf, type Config } from './config.ts';
@@ -45,6 +49,7 @@ export interface WorkerOptions {
   readonly purged: Readonly<Record<string, Purgeable>>;
   readonly log: Logger;
   readonly registry: Registry;
+  readonly replace: { readonly composeMail?: ComposeMail };
 }
 
 export interface Worker {
@@ -65,7 +70,8 @@ export const createWorker = (options: WorkerOptions): Worker => {
   let offering: Promise<void> | undefined;
   const freed = createProjectionProgress();
   const workPool = createWorkPool(databaseUrl, log);
-  const kinds = workKindsOf(options, workPool);
+  const mailer = mailerOf(options);
+  const kinds = workKindsOf(options, workPool, mailer);
   const list = freeing(createWorkList(workPool), () => freed.advanced(FREED));
   createWorkMetrics(registry, workPool, kinds.flatMap(namesOf));
   return {
@@ -103,7 +109,7 @@ export const createWorker = (options: WorkerOptions): Worker => {
       ending.abort();
       // The queues close after the last offer: entries without jobs would wait until their leases end.
       await Promise.all([jobs?.stop(offering), offering]);
-      await workPool.end();
+      await Promise.all([workPool.end(), mailer.close()]);
     },
   };
 };
@@ -131,12 +137,26 @@ const createWorkPool = (connectionString: string, log: Logger): Pool =>
 
 const storesOf = ({ store, snapshots }: WorkerOptions) => ({ store, snapshots, clock: systemClock });
 
-const workKindsOf = (options: WorkerOptions, workPool: Pool): readonly WorkKind[] => [
+const workKindsOf = (options: WorkerOptions, workPool: Pool, mailer: Mailer): readonly WorkKind[] => [
   syndicationOf(options, workPool),
   submissions(storesOf(options), () => listLaunchedCreatives(options.pool, launchedCreatives)),
   feedsOf(options),
   checksOf(options),
+  mailsOf(options, mailer),
 ];
+
+/** The service itself requests no mail yet. */
+const mailsOf = ({ secrets, log, replace: { composeMail } }: WorkerOptions, mailer: Mailer): WorkKind =>
+  mails({ secrets, mailer, compose: composeMail ?? (async () => undefined), log });
+
+const mailerOf = ({ config, log }: WorkerOptions): Mailer =>
+  openMailer({
+    server: config.SMTP_URL,
+    from: config.MAIL_FROM,
+    outboxFolder: join(config.DATA_DIR, 'outbox'),
+    connectionsMax: MAILS_AT_ONCE,
+    log,
+  });
 
 const syndicationOf = (options: WorkerOptions, workPool: Pool): WorkKind => {
   const { config, pool, secrets } = options;

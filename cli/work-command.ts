@@ -13,7 +13,7 @@ export const addWorkCommand = (program: OperatorCommand, tools: Tools): void => 
     .description(
       `Lists what is due first, ${SHOWN_MAX} entries at most: when, how often it was tried, why it failed last.`,
     )
-    .argument('[KIND]', 'for example syndication, submission, catalog-feed, agent-check')
+    .argument('[KIND]', 'for example syndication, submission, catalog-feed, agent-check, mail')
     .example('', 'syndication')
     .action(async (kind: string | undefined) => {
       const { pool } = await tools.installation();

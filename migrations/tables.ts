@@ -85,6 +85,7 @@ const owned = {
       'command/workers/sellers/list-launched.ts',
     ],
     'query/syndication/find-record-work.ts',
+    'app/lookups/secrets-in-use.ts',
     'projections/engine/copy/copy-state.ts',
   ),
   secrets: own(['shared/secrets/', 'shared/personal-data/personal-keys.ts']),

@@ -1,8 +1,9 @@
 import type { Pool } from 'pg';
+import { MAIL } from '../../command/workers/mail/request-mail.ts';
 import type { StoredSecret } from '../../shared/secrets/stored-secrets.ts';
 import { int8Array, uuidArray } from '../../shared/postgres/binary-array.ts';
 
-/** Whether an agent or engine connection refers to each secret. @param pool not bound to an account */
+/** Whether an agent, an engine connection or a mail to be sent refers to each secret. @param pool not bound to an account */
 export const findSecretsInUse =
   (pool: Pick<Pool, 'query'>) =>
   async (secrets: readonly StoredSecret[]): Promise<readonly boolean[]> => {
@@ -15,13 +16,18 @@ export const findSecretsInUse =
              or exists (
                select from engine_connections c
                where c.customer_id = s.customer_id and c.id = s.owner_id
-                 and c.status = 'connected' and c.secret_id = s.id) as "isInUse"
+                 and c.status = 'connected' and c.secret_id = s.id)
+             or exists (
+               select from work_list w
+               where w.kind = $4 and w.customer_id = s.customer_id and w.key = s.id
+                 and w.due_at < 'infinity') as "isInUse"
              from unnest($1::bigint[], $2::uuid[], $3::uuid[])
                with ordinality as s (customer_id, id, owner_id, n) order by s.n`,
       values: [
         int8Array(secrets.map(({ customerId }) => customerId)),
         uuidArray(secrets.map(({ id }) => id)),
         uuidArray(secrets.map(({ ownerId }) => ownerId)),
+        MAIL,
       ],
     });
     return rows.map(({ isInUse }) => isInUse);

@@ -8,6 +8,7 @@ import type { EventStore } from '../../shared/event-store/event-store.ts';
 import type { Logger } from 'pino';
 import { deleteStoredSecret, secretsAfter, type StoredSecret } from '../../shared/secrets/stored-secrets.ts';
 import type { Purgeable } from '../../shared/async/purge-regularly.ts';
+import { MAIL } from '../workers/mail/request-mail.ts';
 import { loadAgent } from '../agents/handler.ts';
 import { loadConnection, type ConnectionStores } from '../engines/handler.ts';
 
@@ -16,25 +17,36 @@ export interface OrphanSecretsOptions extends ConnectionStores {
   readonly log: Pick<Logger, 'warn'>;
 }
 
-interface Owners {
+/** Called for secrets that `FindInUse` does not find in use. */
+type IsOrphan = (secret: StoredSecret) => Promise<boolean>;
+
+const ownersOf = (stores: ConnectionStores): Readonly<Record<string, IsOrphan>> => ({
+  [AGENT]: isOrphanOfStream(stores.store, {
+    secretOf: async (customerId, agentId) => (await loadAgent(stores, customerId, agentId))?.secretId,
+    streamOf: agentStream,
+    events: agentEvents,
+  }),
+  [ENGINE_CONNECTION]: isOrphanOfStream(stores.store, {
+    secretOf: async (customerId, slotId) => (await loadConnection(stores, customerId, slotId))?.secretId,
+    streamOf: engineConnectionStream,
+    events: engineConnectionEvents,
+  }),
+  // The work list, which `FindInUse` reads, does not lag.
+  [MAIL]: async () => true,
+});
+
+interface StreamOwner {
   /** Undefined when the owner has none or no longer exists. */
   readonly secretOf: (customerId: number, ownerId: string) => Promise<string | undefined>;
   readonly streamOf: (customerId: number, ownerId: string) => string;
   readonly events: SchemaVersions;
 }
 
-const ownersOf = (stores: ConnectionStores): Readonly<Record<string, Owners>> => ({
-  [AGENT]: {
-    secretOf: async (customerId, agentId) => (await loadAgent(stores, customerId, agentId))?.secretId,
-    streamOf: agentStream,
-    events: agentEvents,
-  },
-  [ENGINE_CONNECTION]: {
-    secretOf: async (customerId, slotId) => (await loadConnection(stores, customerId, slotId))?.secretId,
-    streamOf: engineConnectionStream,
-    events: engineConnectionEvents,
-  },
-});
+const isOrphanOfStream =
+  (store: EventStore, { secretOf, streamOf, events }: StreamOwner): IsOrphan =>
+  async ({ customerId, id, ownerId }) =>
+    (await secretOf(customerId, ownerId)) !== id &&
+    !(await holdsUnknown(store, streamOf(customerId, ownerId), events));
 
 /** True when the stream contains an event of a later version, which folding would ignore. */
 const holdsUnknown = async (store: EventStore, stream: string, events: SchemaVersions): Promise<boolean> => {
@@ -60,12 +72,9 @@ export const createOrphanSecrets = (
 ): Purgeable => {
   const owners = ownersOf(stores);
   let after: Pick<StoredSecret, 'customerId' | 'id'> = FIRST;
-  const isOrphan = async ({ customerId, id, kind, ownerId }: StoredSecret): Promise<boolean> => {
-    // Secrets of an unknown kind belong to a later version and stay.
-    const owner = owners[kind];
-    if (owner === undefined || (await owner.secretOf(customerId, ownerId)) === id) return false;
-    return !(await holdsUnknown(stores.store, owner.streamOf(customerId, ownerId), owner.events));
-  };
+  // Secrets of an unknown kind belong to a later version and stay.
+  const isOrphan = async (secret: StoredSecret): Promise<boolean> =>
+    (await owners[secret.kind]?.(secret)) ?? false;
   return {
     purge: async (rowsMax) => {
       const rows = await secretsAfter(pool, after, rowsMax);

@@ -13,6 +13,8 @@ export const failpointNames = [
   'upload-before-keep',
   'upload-after-keep',
   'upload-after-event',
+  'before-mail',
+  'after-mail',
   'projection-before-rows',
   'projection-before-commit',
   'projection-after-commit',

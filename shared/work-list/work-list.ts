@@ -36,7 +36,9 @@ export type WorkResult =
       /** New revisions wait, too: at least this time, e.g. the `Retry-After` of a server. Default: 0. */
       readonly holdMs?: number;
       readonly reason: string;
-    };
+    }
+  /** The last try failed. The entry stays for its reason, due with a new revision. */
+  | { readonly is: 'ended'; readonly reason: string };
 
 export const DONE: WorkResult = { is: 'done' };
 
@@ -246,10 +248,8 @@ const settleAll = async (
       textArray(ends.map(({ entry }) => entry.askedAt)),
       textArray(ends.map(({ result }) => result.is)),
       // Counted from the run, not from the row: the same run may end twice.
-      int4Array(
-        ends.map(({ entry, result }) => entry.attempts + (result.is === 'again' && result.isTry ? 1 : 0)),
-      ),
-      textArray(ends.map(({ result }) => (result.is === 'again' ? shownText(result.reason) : ''))),
+      int4Array(ends.map(({ entry, result }) => entry.attempts + (isTry(result) ? 1 : 0))),
+      textArray(ends.map(({ result }) => ('reason' in result ? shownText(result.reason) : ''))),
       int8Array(ends.map(({ result }) => afterMsOf(result))),
       int8Array(ends.map(({ result, gapMs }) => Math.max(gapMs, holdMsOf(result)))),
       AGAIN_MS_MIN,
@@ -258,10 +258,13 @@ const settleAll = async (
   return new Set(rows.map(({ customer_id, ...row }) => placeOf({ ...row, customerId: Number(customer_id) })));
 };
 
+const isTry = (result: WorkResult): boolean =>
+  result.is === 'ended' || (result.is === 'again' && result.isTry);
+
 /** Negative: not before the next request. */
 const afterMsOf = (result: WorkResult): number => {
   if (result.is === 'done') return 0;
-  return result.afterMs === undefined ? -1 : Math.ceil(result.afterMs);
+  return result.is === 'ended' || result.afterMs === undefined ? -1 : Math.ceil(result.afterMs);
 };
 
 const holdMsOf = (result: WorkResult): number => (result.is === 'again' ? Math.ceil(result.holdMs ?? 0) : 0);

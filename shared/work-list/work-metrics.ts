@@ -17,7 +17,10 @@ export const createWorkMetrics = (registry: Registry, pool: Pool, kinds: readonl
     'work_oldest_due_seconds',
     'How long the oldest entry of the work list has been due without a worker, seconds; 0: none is',
   );
-  const failing = gauge('work_failing', 'Entries of the work list whose last try failed');
+  const failing = gauge(
+    'work_failing',
+    'Entries of the work list whose last try failed and that will be tried again',
+  );
 
   const read = async (): Promise<void> => {
     const { rows } = await pool
@@ -29,7 +32,7 @@ export const createWorkMetrics = (registry: Registry, pool: Pool, kinds: readonl
                  coalesce((select extract(epoch from now() - min(w.due_at)) from work_list w
                   where w.kind = k.kind and w.leased_until is null and w.due_at <= now()), 0)::float8 as seconds,
                  (select count(*)::int from work_list w
-                  where w.kind = k.kind and w.last_error is not null) as failing
+                  where w.kind = k.kind and w.last_error is not null and w.due_at < 'infinity') as failing
                from unnest($1::text[]) as k(kind)`,
         values: [kinds],
       })

@@ -17,6 +17,7 @@ const GROUPS: readonly (readonly [heading: string, names: RegExp])[] = [
   ['Assets', /^(?:ASSET_|UPLOAD)/],
   ['Keys and seals', /^(?:SECRET_|LOG_S|LOG_V)/],
   ['Calls to agents and other servers', /^(?:OUTBOUND_|AGENT_|BRAND_)/],
+  ['Mail', /^(?:SMTP_|MAIL_)/],
   ['Limits', /^(?:LIMIT_|CONVERSIONS_)/],
   ['Other', /^/],
 ];
