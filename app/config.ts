@@ -200,6 +200,14 @@ export const variables = {
   LIMIT_CREDENTIAL: limitOf('credential', 'Requests of one API key or access token'),
   LIMIT_ADDRESS: limitOf('address', 'Requests of one client address, from app sessions and anonymous'),
   LIMIT_UNVERIFIED: limitOf('unverified', 'Credentials of one address that do not verify'),
+  LIMIT_AUTH: limitOf('auth', 'Requests of one client address to sign in, and to other paths below /auth/'),
+  LIMIT_SIGN_UP: limitOf('signUp', 'Requests of one client address to sign up'),
+  LIMIT_PASSWORD_RESET: limitOf('passwordReset', 'Requests of one client address to reset a password'),
+  LIMIT_CLIENT_REGISTRATION: limitOf(
+    'clientRegistration',
+    'Requests of one client address to register an OAuth client',
+  ),
+  LIMIT_TOKEN: limitOf('token', 'Requests of one client address for OAuth tokens, and to revoke them'),
   LIMIT_NODES: integer(1, 1_000)
     .default(1)
     .describe(
@@ -281,4 +289,9 @@ export const limitsOf = (config: Config): Limits => ({
   credential: config.LIMIT_CREDENTIAL,
   address: config.LIMIT_ADDRESS,
   unverified: config.LIMIT_UNVERIFIED,
+  auth: config.LIMIT_AUTH,
+  signUp: config.LIMIT_SIGN_UP,
+  passwordReset: config.LIMIT_PASSWORD_RESET,
+  clientRegistration: config.LIMIT_CLIENT_REGISTRATION,
+  token: config.LIMIT_TOKEN,
 });

@@ -19,6 +19,7 @@ import { createClientAddress } from '../shared/http/client-address.ts';
 import { documentRoutes } from '../shared/http/document-routes.ts';
 import { unavailable } from '../shared/http/errors.ts';
 import { createGate } from '../shared/http/gate.ts';
+import type { VerifyCredential } from '../shared/http/principal.ts';
 import type { ReadinessPart } from '../shared/async/readiness.ts';
 import type { RouteServices } from '../shared/http/route-handler.ts';
 import { securityHeaders } from '../shared/http/security-headers.ts';
@@ -99,27 +100,35 @@ export const createWeb = (options: WebOptions): { readonly app: Express; readonl
     ...(isApi ? consoleRoutes() : []),
     ...serviceRoutes({ version, parts: options.readiness, metrics: registry, stopping: options.isStopping }),
   ];
+  const site = { baseUrl, apiPath: '/api/v2/buyer' };
   const document = {
+    ...site,
     title: 'Buyer Exchange',
     description: 'The buyer side of an advertising exchange.',
     version,
-    baseUrl,
-    apiPath: '/api/v2/buyer',
     apiName: 'Buyer',
     skill,
     scopes: Scope.options,
   };
-  const verify = verifyApiKey(pool, (keyId) => keyUse.used(keyId));
+  const verifiers = {
+    apiKey: whenPrepared(
+      isPrepared,
+      verifyApiKey(pool, (keyId) => keyUse.used(keyId)),
+    ),
+    accessToken: rejectAll,
+    session: rejectAll,
+  };
   const app = createApp({
     routes: [...routes, ...documentRoutes(document, routes)],
     unbuilt: isApi ? unbuiltPaths : [],
     headers: securityHeaders(config.BASE_URL?.startsWith('https:') ?? false),
     gate: createGate({
-      authenticate: createAuthenticate(whenPrepared(isPrepared, verify), baseUrl),
+      authenticate: createAuthenticate(verifiers, site),
       clientAddress: createClientAddress(config.TRUSTED_PROXIES),
       limiter: rateLimits.limiter,
       failedCredentials: rateLimits.failedCredentials,
     }),
+    site,
     executeOnce: createExecuteOnce(options.idempotency, log),
     onRefused: (request) => attempts.refused(request),
     keyedDigest: createKeyedDigest('idempotency-fingerprint', keys),
@@ -129,6 +138,9 @@ export const createWeb = (options: WebOptions): { readonly app: Express; readonl
   });
   return { app, attempts };
 };
+
+/** No credential of this kind exists. */
+const rejectAll: VerifyCredential = async () => ({ outcome: 'rejected' });
 
 /** Before the database is prepared there is nothing to ask: 503, not 500. */
 const whenPrepared =

@@ -118,6 +118,7 @@ const ask = async (
 const requestOf = (customerId: number): RequestContext => ({
   requestId: randomUUID(),
   principal: { customerId, actor: 'operator', scopes: ['exchange:read', 'exchange:admin'] },
+  client: { address: '', agent: undefined },
   commandId: randomUUID(),
   bodyBytes: 0,
   isRepeatable: false,

@@ -84,6 +84,7 @@ const holderOf = ({ keyId, customerId, userId }: StoredKey, role: Role): Holder 
 const verifiedAs = (stored: StoredKey, role: Role, credential: string): Verification => ({
   outcome: 'verified',
   principal: {
+    kind: 'api-key',
     ...holderOf(stored, role),
     scopes: stored.scopes.filter((scope) => isAllowed(scope, role)),
     sealer: sealerOf(credential),

@@ -11,31 +11,31 @@ import { logWhenDone } from './access-log.ts';
 import { apiErrorOf, isClientGoneError } from './api-error-of.ts';
 import { errorEnvelope } from './envelope.ts';
 import { ApiError, KnownHolderError } from './errors.ts';
+import { handedOverHandler } from './handed-over-handler.ts';
 import { beginExchange, exchangeOf } from './http-exchange.ts';
-import type { Gate } from './gate.ts';
 import { refuseAmbiguous } from './guard.ts';
-import { expressPath, inOrder, type Route } from './route.ts';
+import { preflightHeaders } from './cors.ts';
+import { expressPath, inOrder, type AnyRoute } from './route.ts';
 import { routeHandler, type RouteServices } from './route-handler.ts';
 import type { HeaderLines } from './security-headers.ts';
 import { sendEmpty, sendError } from './send.ts';
-import { isUncounted } from './uncounted.ts';
 
 export interface AppOptions extends RouteServices {
-  readonly routes: readonly Route[];
+  readonly routes: readonly AnyRoute[];
   readonly unbuilt?: readonly string[];
   readonly headers: HeaderLines;
   readonly durations?: Histogram;
 }
 
 export const createApp = (options: AppOptions): Express => {
-  const { routes, unbuilt = [], gate } = options;
+  const { routes, unbuilt = [] } = options;
   const app = express();
   app.disable('x-powered-by').disable('etag').set('query parser', false).enable('case sensitive routing');
   app.use(beginning(options));
   // Before the routes: `/things/search` is an area, not the resource with id `search`.
-  for (const path of unbuilt) app.use(expressPath(path), notBuilt(path, gate));
+  for (const path of unbuilt) app.use(expressPath(path), notBuilt(path, options));
   for (const ofContext of groups(routes, ({ tag }) => tag)) app.use(contextRouter(ofContext, options));
-  app.use(unknownPath(gate));
+  app.use(unknownPath(options));
   app.use(answerError(options));
   return app;
 };
@@ -51,19 +51,25 @@ const beginning =
     next();
   };
 
-const contextRouter = (routes: readonly Route[], options: AppOptions): Router => {
+const contextRouter = (routes: readonly AnyRoute[], options: AppOptions): Router => {
   const router = express.Router({ caseSensitive: true, strict: true });
   for (const ofPath of groups(inOrder(routes), ({ path }) => path)) {
     const [{ path }] = ofPath;
     const resource = router.route(expressPath(path));
-    for (const route of ofPath) resource[route.method](routeHandler(route, options));
-    resource.all(otherMethod(path, ofPath, options.gate));
+    for (const route of ofPath) {
+      const handler = 'serve' in route ? handedOverHandler(route, options) : routeHandler(route, options);
+      resource[route.method](handler);
+    }
+    resource.all(otherMethod(path, ofPath, options));
   }
   return router;
 };
 
-const groups = (routes: readonly Route[], keyOf: (route: Route) => string): Iterable<[Route, ...Route[]]> => {
-  const byKey = new Map<string, [Route, ...Route[]]>();
+const groups = (
+  routes: readonly AnyRoute[],
+  keyOf: (route: AnyRoute) => string,
+): Iterable<[AnyRoute, ...AnyRoute[]]> => {
+  const byKey = new Map<string, [AnyRoute, ...AnyRoute[]]>();
   for (const route of routes) {
     const group = byKey.get(keyOf(route));
     if (group === undefined) byKey.set(keyOf(route), [route]);
@@ -72,44 +78,52 @@ const groups = (routes: readonly Route[], keyOf: (route: Route) => string): Iter
   return byKey.values();
 };
 
-const notBuilt = (path: string, gate: Gate): RequestHandler => {
-  const options = otherMethod(path, [], gate);
+const notBuilt = (path: string, options: AppOptions): RequestHandler => {
+  const { gate, origins } = options;
+  const answerOptions = otherMethod(path, [], options);
   return async (request, response, next) => {
-    if (request.method === 'OPTIONS') return options(request, response, next);
+    if (request.method === 'OPTIONS') return answerOptions(request, response, next);
     const exchange = exchangeOf(response);
     exchange.pattern = path;
     const limited = { method: request.method, path, access: 'exchange:read' } as const;
-    exchange.principal = await gate.admit(limited, request, response);
+    exchange.principal = await gate.admit(limited, request, response, origins);
     const message =
       'This area of the API is not available yet. See /openapi.json for the available operations.';
     throw new ApiError({ code: 'NOT_IMPLEMENTED', message });
   };
 };
 
-const otherMethod = (path: string, routes: readonly Route[], gate: Gate): RequestHandler => {
+const otherMethod = (
+  path: string,
+  routes: readonly AnyRoute[],
+  { gate, origins }: AppOptions,
+): RequestHandler => {
   const methods = routes.map(({ method }) => method.toUpperCase());
-  const allow = [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ');
+  const implied = [...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'];
+  const allow = [...new Set([...methods, ...implied])].join(', ');
   const isCounted = routes.every(({ limit }) => limit !== 'none');
   return async (request, response) => {
     exchangeOf(response).pattern = path;
-    if (isCounted && !isUncounted(request.method, path)) await gate.countUnrouted(request, response);
-    if (request.method === 'OPTIONS') return sendEmpty(response, 204, { Allow: allow });
+    if (isCounted) await gate.countUnrouted(request, response, path);
+    if (request.method === 'OPTIONS') {
+      return sendEmpty(response, 204, { Allow: allow, ...(await preflightHeaders(origins, request, allow)) });
+    }
     const message = `Method not allowed. Allowed: ${allow}.`;
     throw new ApiError({ code: 'METHOD_NOT_ALLOWED', message }, { Allow: allow });
   };
 };
 
 const unknownPath =
-  (gate: Gate): RequestHandler =>
+  ({ gate }: AppOptions): RequestHandler =>
   async (request, response) => {
-    if (!isUncounted(request.method, request.path)) await gate.countUnrouted(request, response);
+    await gate.countUnrouted(request, response, request.path);
     throw new ApiError({ code: 'NOT_FOUND', message: 'No such resource. See /openapi.json.' });
   };
 
 const answerError =
   ({ log, gate, onRefused, onAnswer }: AppOptions): ErrorRequestHandler =>
   async (error: unknown, request, response, _next) => {
-    const { requestId, pattern, handling, principal } = exchangeOf(response);
+    const { requestId, pattern, handling, principal, errorForm } = exchangeOf(response);
     const isBrokenPath = error instanceof URIError && pattern === undefined;
     const refusal = isBrokenPath ? await brokenPath(gate, request, response) : apiErrorOf(error);
     if (refusal.status >= 500 && refusal.status !== 501 && !isClientGoneError(refusal)) {
@@ -118,7 +132,7 @@ const answerError =
         log.warn({ err: error, requestId, route: pattern }, 'a store is not available');
       else log.error({ err: error, requestId, route: pattern }, 'request failed');
     }
-    sendError(response, refusal);
+    sendError(response, refusal, errorForm);
     if (handling === undefined) return;
     const { route, params } = handling;
     onAnswer?.(route, refusal.status, errorEnvelope(refusal.body), response.getHeaders());
@@ -129,8 +143,8 @@ const answerError =
   };
 
 /** The router throws a `URIError` if a path parameter is not percent-encoded UTF-8. */
-const brokenPath = (gate: Gate, request: Request, response: Response): Promise<ApiError> =>
-  gate.countUnrouted(request, response).then(
+const brokenPath = (gate: AppOptions['gate'], request: Request, response: Response): Promise<ApiError> =>
+  gate.countUnrouted(request, response, request.path).then(
     () =>
       new ApiError({
         code: 'BAD_REQUEST',

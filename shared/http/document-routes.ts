@@ -1,14 +1,13 @@
 import { z } from 'zod';
+import { PROTECTED_RESOURCE_PATH, type Site } from './challenge.ts';
 import { frontPageRoute } from './front-page.ts';
 import { openApiDocument } from './openapi.ts';
-import { route, type Route } from './route.ts';
+import { route, type AnyRoute, type Route } from './route.ts';
 
-export interface DocumentRoutesOptions {
+export interface DocumentRoutesOptions extends Site {
   readonly title: string;
   readonly description: string;
   readonly version: string;
-  readonly baseUrl: () => string;
-  readonly apiPath: string;
   /** Part of operation ids, e.g. `Orders`. */
   readonly apiName: string;
   readonly skill: (baseUrl: string) => string;
@@ -19,7 +18,7 @@ const tag = 'Documents';
 
 export const documentRoutes = (
   options: DocumentRoutesOptions,
-  otherRoutes: readonly Route[],
+  otherRoutes: readonly AnyRoute[],
 ): readonly Route[] => {
   const { title, description, version, baseUrl, apiPath, apiName } = options;
   let document: Record<string, unknown> | undefined;
@@ -95,9 +94,6 @@ const ProtectedResource = z
     scopes_supported: z.array(z.string()),
   })
   .meta({ id: 'ProtectedResource' });
-
-/** RFC 9728, section 3.1. */
-export const PROTECTED_RESOURCE_PATH = '/.well-known/oauth-protected-resource';
 
 const metadataRoute = (
   resourcePath: string,

@@ -15,12 +15,14 @@ export const errorCodes = {
   UNAUTHORIZED: {
     status: 401,
     meaning: 'The credential is missing, malformed, unknown, expired or revoked.',
-    remedy: 'Send `Authorization: Bearer` with a valid API key. For an upload, reserve a new upload URL.',
+    remedy:
+      'Send `Authorization: Bearer` with a valid API key or access token, or sign in. For an upload, reserve a new upload URL.',
   },
   FORBIDDEN: {
     status: 403,
-    meaning: 'The credential is valid but lacks the scope or the role for this request.',
-    remedy: 'Use a key with the scope that the endpoint lists.',
+    meaning:
+      'The credential is valid but lacks the scope or the role for this request, or a page of another origin sent it.',
+    remedy: 'Use a credential with the scope that the endpoint lists.',
   },
   NOT_FOUND: {
     status: 404,

@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { route, type Route } from './route.ts';
+import type { Site } from './challenge.ts';
+import { route, type AnyRoute, type Route } from './route.ts';
 
-interface FrontPageOptions {
+interface FrontPageOptions extends Site {
   readonly title: string;
   readonly description: string;
   readonly version: string;
-  readonly baseUrl: () => string;
-  readonly apiPath: string;
 }
 
 const FrontPage = z
@@ -23,7 +22,7 @@ type FrontPage = z.output<typeof FrontPage>;
 const VARY = { Vary: 'Accept' };
 
 /** An HTML page for browsers, JSON for others. */
-export const frontPageRoute = (options: FrontPageOptions, routes: readonly Route[]): Route =>
+export const frontPageRoute = (options: FrontPageOptions, routes: readonly AnyRoute[]): Route =>
   route({
     method: 'get',
     path: '/',
@@ -50,10 +49,14 @@ export const frontPageRoute = (options: FrontPageOptions, routes: readonly Route
 
 const pageOf = (
   { title: name, description, version, baseUrl, apiPath }: FrontPageOptions,
-  routes: readonly Route[],
+  routes: readonly AnyRoute[],
 ): FrontPage => {
-  const isLinked = ({ method, path, access }: Route): boolean =>
-    method === 'get' && access === 'public' && /^\/[a-z.]+$/.test(path) && !path.startsWith(apiPath);
+  const isLinked = ({ method, path, access, ...more }: AnyRoute): boolean =>
+    'handle' in more &&
+    method === 'get' &&
+    access === 'public' &&
+    /^\/[a-z.]+$/.test(path) &&
+    !path.startsWith(apiPath);
   const links = routes
     .filter(isLinked)
     .map(({ path, summary }) => ({ href: `${baseUrl()}${path}`, title: summary }));

@@ -1,13 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import type { FailedCredentials } from '../limits/failed-credentials.ts';
 import { isOver, type Limiter, type Standing } from '../limits/limiter.ts';
 import type { LimitName } from '../limits/limits.ts';
-import type { Authenticate, Authentication, CredentialKind } from './authenticate.ts';
+import type { Authenticate, Authentication } from './authenticate.ts';
 import type { ClientAddress } from './client-address.ts';
-import { anonymous, type Principal } from './principal.ts';
+import { createCountAhead } from './count-ahead.ts';
+import { allowOrigin, type BrowserOrigins } from './cors.ts';
+import { limitOfPath } from './limit-of.ts';
+import { anonymous, type Principal, type VerifiedPrincipal } from './principal.ts';
 import { keysRefused, rateLimited, setRateLimitHeaders } from './rate-limit-headers.ts';
-import { limitOf, type Route } from './route.ts';
+import { limitOf, type AdmittedRoute } from './route.ts';
 
 export interface GateOptions {
   readonly authenticate: Authenticate;
@@ -16,106 +18,110 @@ export interface GateOptions {
   readonly clientAddress: ClientAddress;
 }
 
-type CountedRoute = Pick<Route, 'path' | 'access' | 'limit'> & { readonly method: string };
-
 export interface Gate {
-  /** @throws ApiError UNAUTHORIZED, RATE_LIMITED, SERVICE_UNAVAILABLE */
+  /** @throws ApiError UNAUTHORIZED, FORBIDDEN, RATE_LIMITED, SERVICE_UNAVAILABLE */
   admit(
-    route: CountedRoute,
+    route: AdmittedRoute,
     request: IncomingMessage,
     response: ServerResponse,
+    origins?: BrowserOrigins,
   ): Principal | Promise<Principal>;
-  /** @throws ApiError RATE_LIMITED */
-  countUnrouted(request: IncomingMessage, response: ServerResponse): Promise<void>;
+  /** @param path of the request, or the pattern that it matched @throws ApiError RATE_LIMITED */
+  countUnrouted(request: IncomingMessage, response: ServerResponse, path: string): Promise<void>;
   readonly clientAddress: ClientAddress;
 }
 
-interface LastCredential {
-  /** Contains the secret; kept only while the connection is open. */
-  readonly authorization: string;
-  readonly kind: CredentialKind;
-  readonly actor: string;
-}
+type FailedAuthentication = Exclude<Authentication, { readonly outcome: 'verified' }>;
+
+const subjectOf = ({ subject, actor }: VerifiedPrincipal): string => subject ?? actor;
 
 const applyStanding = (response: ServerResponse, standing: Standing): void => {
   setRateLimitHeaders(response, standing);
   if (isOver(standing)) throw rateLimited(standing);
 };
 
+type Count = (response: ServerResponse, name: LimitName, subject: string) => Promise<void>;
+
 export const createGate = (options: GateOptions): Gate => {
-  const { authenticate, limiter, failedCredentials, clientAddress } = options;
-  const verifiedLast = new WeakMap<Socket, LastCredential>();
-
-  const count = async (response: ServerResponse, name: LimitName, subject: string): Promise<void> =>
+  const { limiter, clientAddress } = options;
+  const count: Count = async (response, name, subject) =>
     applyStanding(response, await limiter.count(name, subject));
+  const admitCredential = createAdmitCredential(options, count);
+  return {
+    admit: (route, request, response, origins) => {
+      const limit = limitOf(route);
+      if (limit === 'credential') return admitCredential(route, request, response, origins, false);
+      const isPublic = route.access === 'public';
+      if (limit === 'none') {
+        return isPublic ? anonymous : admitCredential(route, request, response, origins, true);
+      }
+      return count(response, limit, clientAddress(request)).then(() =>
+        isPublic ? anonymous : admitCredential(route, request, response, origins, true),
+      );
+    },
+    countUnrouted: async (request, response, path) => {
+      const limit = limitOfPath(request.method ?? '', path);
+      if (limit !== 'none') await count(response, limit, clientAddress(request));
+    },
+    clientAddress,
+  };
+};
 
-  // Counts during the lookup if the same credential verified before on this connection: a caller without the
-  // secret cannot cause counts for it.
-  const countAhead = (request: IncomingMessage, address: string) => {
-    const last = verifiedLast.get(request.socket);
-    if (last === undefined || last.authorization !== request.headers.authorization) return undefined;
-    const { kind, actor } = last;
-    if (kind === 'api-key' && !failedCredentials.isKnown(address, actor)) return undefined;
-    return { actor, standing: limiter.count('credential', actor) };
+/** @param isCounted the request was counted by the route's own limit, or no limit counts it */
+type AdmitCredential = (
+  route: AdmittedRoute,
+  request: IncomingMessage,
+  response: ServerResponse,
+  origins: BrowserOrigins | undefined,
+  isCounted: boolean,
+) => Promise<Principal>;
+
+const createAdmitCredential = (options: GateOptions, count: Count): AdmitCredential => {
+  const { authenticate, limiter, failedCredentials, clientAddress } = options;
+  const countAhead = createCountAhead(limiter, failedCredentials);
+
+  const countFailure = async ({ outcome, kind }: FailedAuthentication, address: string): Promise<void> => {
+    if (outcome !== 'rejected') return;
+    const refusal = await failedCredentials.countFailure(address);
+    // An invalid access token keeps receiving the challenge (specification, Authentication, rule 3).
+    if (refusal !== undefined && kind === 'api-key') throw keysRefused(refusal);
   };
 
-  const rememberVerified = (
-    { socket, headers: { authorization = '' } }: IncomingMessage,
-    kind: CredentialKind,
-    actor: string,
-  ): void => {
-    if (verifiedLast.get(socket)?.authorization === authorization) return;
-    verifiedLast.set(socket, { authorization, kind, actor });
-  };
-
-  const admitCredential = async (request: IncomingMessage, response: ServerResponse): Promise<Principal> => {
+  return async ({ resource }, request, response, origins, isCounted) => {
     const address = clientAddress(request);
-    const ahead = countAhead(request, address);
+    const ahead = isCounted ? undefined : countAhead.begin(request, address);
     let authentication: Authentication;
     try {
-      authentication = await authenticate(request);
+      authentication = await authenticate(request, resource);
     } catch (error) {
-      verifiedLast.delete(request.socket);
+      countAhead.forget(request);
       throw error;
     }
-    if (authentication.outcome === 'verified') {
-      const { kind, principal } = authentication;
-      const { actor } = principal;
-      const asked = kind === 'api-key' ? failedCredentials.refusalOf(address, actor) : undefined;
-      const refusal = asked instanceof Promise ? await asked : asked;
-      if (refusal !== undefined) throw keysRefused(refusal);
-      rememberVerified(request, kind, actor);
-      applyStanding(
-        response,
-        await (ahead?.actor === actor ? ahead.standing : limiter.count('credential', actor)),
-      );
+    if (authentication.outcome !== 'verified') {
+      countAhead.forget(request);
+      await countFailure(authentication, address);
+      if (!isCounted) await count(response, 'address', address);
+      throw authentication.challenge;
+    }
+    const { principal } = authentication;
+    const { kind } = principal;
+    const subject = subjectOf(principal);
+    const asked = kind === 'api-key' ? failedCredentials.refusalOf(address, subject) : undefined;
+    const refusal = asked instanceof Promise ? await asked : asked;
+    if (refusal !== undefined) throw keysRefused(refusal);
+    if (origins !== undefined && request.headers.origin !== undefined) {
+      await allowOrigin(origins, request, response, principal);
+    }
+    if (isCounted) return principal;
+    if (kind === 'session') {
+      await count(response, 'address', address);
       return principal;
     }
-    verifiedLast.delete(request.socket);
-    if (authentication.outcome === 'rejected') {
-      const refusal = await failedCredentials.countFailure(address);
-      // An invalid access token keeps receiving the challenge (specification, Authentication, rule 3).
-      if (refusal !== undefined && authentication.kind === 'api-key') throw keysRefused(refusal);
-    }
-    await count(response, 'address', address);
-    throw authentication.challenge;
-  };
-
-  const principalOf = async (route: CountedRoute, request: IncomingMessage): Promise<Principal> => {
-    if (route.access === 'public') return anonymous;
-    const authentication = await authenticate(request);
-    if (authentication.outcome === 'verified') return authentication.principal;
-    throw authentication.challenge;
-  };
-
-  return {
-    admit: (route, request, response) => {
-      const limit = limitOf(route);
-      if (limit === 'credential') return admitCredential(request, response);
-      if (limit === 'none') return route.access === 'public' ? anonymous : principalOf(route, request);
-      return count(response, limit, clientAddress(request)).then(() => principalOf(route, request));
-    },
-    countUnrouted: (request, response) => count(response, 'address', clientAddress(request)),
-    clientAddress,
+    countAhead.remember(request, kind === 'api-key', subject);
+    applyStanding(
+      response,
+      await (ahead?.subject === subject ? ahead.standing : limiter.count('credential', subject)),
+    );
+    return principal;
   };
 };

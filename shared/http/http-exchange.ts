@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Response } from 'express';
 import type { Principal } from './principal.ts';
-import type { Route } from './route.ts';
+import type { ErrorForm, Route } from './route.ts';
 
 export interface Exchange {
   readonly requestId: string;
@@ -11,6 +11,8 @@ export interface Exchange {
   pattern?: string;
   handling?: { readonly route: Route; readonly params: Readonly<Record<string, string>> };
   principal?: Principal;
+  /** How refusals and failures are written. Default: the envelope. */
+  errorForm?: ErrorForm;
 }
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;

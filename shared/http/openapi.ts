@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
+import { SESSION_COOKIE } from './authenticate.ts';
 import { errorCodes } from './errors.ts';
 import { IDEMPOTENCY_KEY } from './idempotency-key.ts';
-import { limitOf, type Route, type SuccessResponse } from './route.ts';
+import { limitOf, type AnyRoute, type HandedOverRoute, type Route, type SuccessResponse } from './route.ts';
 
 type Json = Record<string, unknown>;
 
@@ -129,12 +130,44 @@ const headerReferences: Json = Object.fromEntries(
   Object.keys(rateLimitHeaders).map((name) => [name, { $ref: `#/components/headers/${name}` }]),
 );
 
-const isCounted = (route: Route): boolean => limitOf(route) !== 'none';
+const isCounted = (route: AnyRoute): boolean => limitOf(route) !== 'none';
 
-const securityOf = ({ access, otherAccess }: Route): readonly Json[] =>
-  access === 'public'
-    ? []
-    : [access, otherAccess].flatMap((scope) => (scope === undefined ? [] : [{ bearer: [scope] }]));
+const securityOf = ({ access, otherAccess }: Pick<Route, 'access' | 'otherAccess'>): readonly Json[] => {
+  if (access === 'public') return [];
+  if (access === 'session') return [{ session: [] }];
+  return [access, otherAccess].flatMap((scope) => (scope === undefined ? [] : [{ bearer: [scope] }]));
+};
+
+const pathParameters = (path: string): Json[] =>
+  [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+  }));
+
+const OAUTH_ERROR: Json = {
+  type: 'object',
+  required: ['error'],
+  properties: { error: { type: 'string' }, error_description: { type: 'string' } },
+};
+
+const handedOverOperation = (route: HandedOverRoute, components: Json): Json => {
+  const isOauth = route.errors === 'oauth';
+  if (isOauth) addComponent(components, 'OAuthError', OAUTH_ERROR);
+  const error = isOauth ? 'OAuthError' : 'ErrorEnvelope';
+  return {
+    operationId: route.operationId,
+    summary: route.summary,
+    tags: [route.tag],
+    security: securityOf(route),
+    parameters: pathParameters(route.path),
+    responses: {
+      ...(isCounted(route) ? { 429: rateLimited(error) } : {}),
+      default: { description: 'What its protocol defines.' },
+    },
+  };
+};
 
 const operationOf = (route: Route, components: Json): Json => ({
   operationId: route.operationId,
@@ -161,6 +194,16 @@ const operationOf = (route: Route, components: Json): Json => ({
   },
 });
 
+const rateLimited = (error: string): Json => ({
+  description:
+    'Too many requests in this window, or too many uploads under way (`details.reason`); nothing was done.',
+  headers: {
+    ...headerReferences,
+    'Retry-After': seconds('Seconds to wait. For a window, the same as RateLimit-Reset.'),
+  },
+  content: { 'application/json': { schema: { $ref: `#/components/schemas/${error}` } } },
+});
+
 const errorEnvelope: Json = {
   type: 'object',
   required: ['data', 'error'],
@@ -181,7 +224,7 @@ const errorEnvelope: Json = {
 
 /** @throws Error if an operation id or a schema id is not unique */
 export const openApiDocument = (
-  routes: readonly Route[],
+  routes: readonly AnyRoute[],
   info: { readonly title: string; readonly description: string; readonly version: string },
   baseUrl: string,
 ): Json => {
@@ -204,7 +247,9 @@ export const openApiDocument = (
     if (operationIds.has(route.operationId))
       throw new Error(`two operations with the id ${route.operationId}`);
     operationIds.add(route.operationId);
-    paths[route.path] = { ...paths[route.path], [route.method]: operationOf(route, components) };
+    const operation =
+      'serve' in route ? handedOverOperation(route, components) : operationOf(route, components);
+    paths[route.path] = { ...paths[route.path], [route.method]: operation };
   }
   return {
     openapi: '3.1.0',
@@ -215,21 +260,21 @@ export const openApiDocument = (
       schemas: components,
       headers: rateLimitHeaders,
       responses: {
-        RateLimited: {
-          description:
-            'Too many requests in this window, or too many uploads under way (`details.reason`); nothing was done.',
-          headers: {
-            ...headerReferences,
-            'Retry-After': seconds('Seconds to wait. For a window, the same as RateLimit-Reset.'),
-          },
-          content: { 'application/json': { schema: { $ref: '#/components/schemas/ErrorEnvelope' } } },
-        },
+        RateLimited: rateLimited('ErrorEnvelope'),
         Refused: {
           description: 'Refused or failed; nothing was changed unless the code is SERVICE_UNAVAILABLE.',
           content: { 'application/json': { schema: { $ref: '#/components/schemas/ErrorEnvelope' } } },
         },
       },
-      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'An API key.' } },
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer', description: 'An API key or an OAuth access token.' },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: SESSION_COOKIE,
+          description: 'A signed-in person, in the pages of this service only.',
+        },
+      },
     },
   };
 };

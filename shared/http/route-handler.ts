@@ -9,6 +9,9 @@ import type { StoredAnswer } from '../idempotency/claim.ts';
 import type { Logger } from 'pino';
 import { apiErrorOf, isClientGoneError } from './api-error-of.ts';
 import { readJsonBytes } from './body.ts';
+import type { Site } from './challenge.ts';
+import { RequestClient } from './client.ts';
+import type { BrowserOrigins } from './cors.ts';
 import { createDeadline } from './deadline.ts';
 import { successEnvelope } from './envelope.ts';
 import { ApiError, notFound } from './errors.ts';
@@ -22,12 +25,16 @@ import { parameterNames } from './openapi.ts';
 import { sendBytes } from './send-bytes.ts';
 import type { Holder, Principal } from './principal.ts';
 import { parseQueryString } from './query-string.ts';
-import type { Reply, RequestContext, RequestKey, Route, OutgoingBytes } from './route.ts';
+import { refuseForbidden } from './refuse-forbidden.ts';
+import type { Reply, ReplyHeaders, RequestContext, RequestKey, Route, OutgoingBytes } from './route.ts';
 import { sendEmpty, sendText } from './send.ts';
 import { validate } from './validate.ts';
 
 export interface RouteServices {
   readonly gate: Gate;
+  readonly site: Site;
+  /** Default: no page of another origin may call the API. */
+  readonly origins?: BrowserOrigins;
   /** Without it, only the form of a key is checked. */
   readonly executeOnce?: ExecuteOnce;
   /** See `Route.bodyIsSecret`. */
@@ -48,7 +55,7 @@ export interface RefusedRequest {
 
 type Answer = StoredAnswer & {
   readonly contentType?: string;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: ReplyHeaders;
   readonly bytes?: OutgoingBytes;
   readonly replayed?: boolean;
 };
@@ -72,6 +79,7 @@ export const routeHandler = (route: Route, services: RouteServices): RequestHand
     headers: parameterNames(route.headers),
   };
   const isWrite = route.method !== 'get';
+  const varies = route.access !== 'public';
 
   return async (request, response) => {
     const exchange = exchangeOf(response);
@@ -86,10 +94,12 @@ export const routeHandler = (route: Route, services: RouteServices): RequestHand
     const isAbandoned = (): boolean => deadline.isOver;
     const isClientGone = (): boolean => deadline.isOver || response.destroyed;
     try {
-      const admitted = services.gate.admit(route, request, response);
+      if (varies) response.setHeader('Vary', 'Origin');
+      const admitted = services.gate.admit(route, request, response, services.origins);
       const principal = admitted instanceof Promise ? await deadline.wait(admitted) : admitted;
       exchange.principal = principal;
-      refuseWithoutScope(route, principal);
+      refuseForbidden(route, request, principal, services.site);
+      const client = new RequestClient(request, services.gate.clientAddress);
       const input = await readInput(route, services.gate, request, response, principal, params, known);
       const {
         status,
@@ -98,7 +108,9 @@ export const routeHandler = (route: Route, services: RouteServices): RequestHand
         contentType,
         bytes,
         headers: own,
-      } = await deadline.wait(answer(route, input, { requestId, isAbandoned, isClientGone }, services));
+      } = await deadline.wait(
+        answer(route, input, { requestId, client, isAbandoned, isClientGone }, services),
+      );
       if (isWrite) failpoint('before-reply');
       services.onAnswer?.(route, status, body, response.getHeaders());
       const headers = replayed === true ? { ...own, 'Idempotent-Replayed': 'true' } : own;
@@ -109,17 +121,6 @@ export const routeHandler = (route: Route, services: RouteServices): RequestHand
       deadline.end();
     }
   };
-};
-
-/** First: without the scope, an answer must not reveal anything about the input. */
-const refuseWithoutScope = ({ access, otherAccess }: Route, { scopes }: Principal): void => {
-  if (access === 'public' || scopes.includes(access)) return;
-  if (otherAccess !== undefined && scopes.includes(otherAccess)) return;
-  throw new ApiError({
-    code: 'FORBIDDEN',
-    message: `The credential lacks the scope ${access}. Use a credential with this scope.`,
-    details: { scope: access },
-  });
 };
 
 interface KnownNames {
@@ -219,7 +220,7 @@ const headersOf = (request: IncomingMessage, names: readonly string[]): Readonly
 const answer = async (
   route: Route,
   input: Input,
-  exchange: Pick<RequestContext, 'requestId' | 'isAbandoned' | 'isClientGone'>,
+  exchange: Pick<RequestContext, 'requestId' | 'client' | 'isAbandoned' | 'isClientGone'>,
   { executeOnce, keyedDigest }: RouteServices,
 ): Promise<Answer> => {
   const { principal, idempotencyKey, params, query, headers, body, bodyBytes, received } = input;
@@ -240,6 +241,7 @@ const answer = async (
           eventsAreOf[whose] = true;
         },
         principal,
+        client: exchange.client,
         isRepeatable,
         bodyBytes,
       };

@@ -1,14 +1,33 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { z } from 'zod';
-import type { RequestLimit } from '../limits/limits.ts';
+import type { Client } from './client.ts';
 import type { IncomingBytes } from './incoming-bytes.ts';
+import { limitOfRoute, type CountedIn } from './limit-of.ts';
 import type { Principal, Scope } from './principal.ts';
-import { isUncounted } from './uncounted.ts';
 
 export interface OutgoingBytes {
   readonly contentType: string;
   readonly length: number;
   readonly open: () => Promise<Readable>;
+}
+
+/** `session`: a signed-in person, and no other credential. */
+export type Access = Scope | 'public' | 'session';
+
+/** Decides which requests are admitted (`gate.ts`) and how they are listed. */
+export interface RouteBase {
+  readonly path: string;
+  readonly operationId: string;
+  readonly summary: string;
+  readonly tag: string;
+  readonly access: Access;
+  /** Default: `credential` if one is required, else `address`. Exceptions: `limit-of.ts`. */
+  readonly limit?: CountedIn;
+  /** Path of the protected resource that an access token must be for. Default: the API's. */
+  readonly resource?: string;
+  /** A public route that sets or uses cookies: requests of pages of other origins are refused. */
+  readonly firstParty?: true;
 }
 
 /** `app.ts` serves it, `openapi.ts` documents it, tests check its answers. */
@@ -18,17 +37,10 @@ export interface Route<
   Body extends z.ZodType = z.ZodType,
   Headers extends z.ZodType = z.ZodType,
   Received = unknown,
-> {
+> extends RouteBase {
   readonly method: 'get' | 'post' | 'put' | 'delete';
-  readonly path: string;
-  readonly operationId: string;
-  readonly summary: string;
-  readonly tag: string;
-  readonly access: Scope | 'public';
   /** The handler decides what each scope allows. */
   readonly otherAccess?: Scope;
-  /** Default: `credential` if one is required, else `address`. Exceptions: `uncounted.ts`. */
-  readonly limit?: RequestLimit | 'none';
   readonly params?: Params;
   readonly query?: Query;
   /** Refused (400) instead of ignored, with the reason. */
@@ -57,13 +69,32 @@ export interface Route<
   ): Promise<Reply>;
 }
 
-export const limitOf = ({
-  method,
-  path,
-  limit,
-  access,
-}: Pick<Route, 'limit' | 'access' | 'path'> & { readonly method: string }): RequestLimit | 'none' =>
-  isUncounted(method, path) ? 'none' : (limit ?? (access === 'public' ? 'address' : 'credential'));
+/** `oauth`: RFC 6749, 5.2. */
+export type ErrorForm = 'envelope' | 'oauth';
+
+/** Answered by other code, e.g. an OAuth library. It is admitted, counted and logged like a `Route`. */
+export interface HandedOverRoute extends RouteBase {
+  readonly method: 'get' | 'post' | 'put' | 'delete' | 'options';
+  /** How a refusal before the request is handed over is written. */
+  readonly errors: ErrorForm;
+  /** Reads the body and ends the response. There is no deadline. */
+  serve(request: IncomingMessage, response: ServerResponse, context: HandedOverContext): void | Promise<void>;
+}
+
+export interface HandedOverContext {
+  readonly requestId: string;
+  readonly principal: Principal;
+  readonly client: Client;
+}
+
+export type AnyRoute = Route | HandedOverRoute;
+
+export type AdmittedRoute = Pick<RouteBase, 'path' | 'access' | 'limit' | 'resource'> & {
+  readonly method: string;
+};
+
+export const limitOf = ({ method, path, limit, access }: AdmittedRoute): CountedIn =>
+  limitOfRoute(method, path, limit ?? (access === 'public' ? 'address' : 'credential'));
 
 export interface SuccessResponse {
   readonly description: string;
@@ -107,6 +138,7 @@ export interface RouteInput<Params, Query, Body, Headers = unknown, Received = u
 export interface RequestContext {
   readonly requestId: string;
   readonly principal: Principal;
+  readonly client: Client;
   readonly commandId: string;
   readonly bodyBytes: number;
   readonly isRepeatable: boolean;
@@ -119,27 +151,30 @@ export interface RequestContext {
   readonly isClientGone: () => boolean;
 }
 
+/** Several values: several lines, e.g. of `Set-Cookie`. */
+export type ReplyHeaders = Readonly<Record<string, string | readonly string[]>>;
+
 export type Reply =
   | {
       readonly status: number;
       readonly data: unknown;
       readonly pagination?: Pagination;
       /** Not stored with an idempotency key, so a repeat runs the handler again. */
-      readonly headers?: Readonly<Record<string, string>>;
+      readonly headers?: ReplyHeaders;
     }
   | { readonly status: number; readonly dataJson: string; readonly pagination?: Pagination }
   | {
       readonly status: number;
       readonly text: string;
       readonly contentType: string;
-      readonly headers?: Readonly<Record<string, string>>;
+      readonly headers?: ReplyHeaders;
     }
   | {
       readonly status: number;
       readonly bytes: OutgoingBytes;
-      readonly headers?: Readonly<Record<string, string>>;
+      readonly headers?: ReplyHeaders;
     }
-  | { readonly status: 204 | 304; readonly headers?: Readonly<Record<string, string>> };
+  | { readonly status: 204 | 304; readonly headers?: ReplyHeaders };
 
 export interface Pagination {
   readonly skip: number;
@@ -151,8 +186,9 @@ export interface Pagination {
 export const expressPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
 
 /** `{` sorts after every letter. */
-export const inOrder = (routes: readonly Route[]): readonly Route[] =>
-  routes.toSorted(({ path: a }, { path: b }) => (a === b ? 0 : a < b ? -1 : 1));
+export const inOrder = <Listed extends { readonly path: string }>(
+  routes: readonly Listed[],
+): readonly Listed[] => routes.toSorted(({ path: a }, { path: b }) => (a === b ? 0 : a < b ? -1 : 1));
 
 export type RouteDeclaration<
   Params extends z.ZodType = z.ZodType,

@@ -29,5 +29,24 @@ export const securityHeaders = (isHttps: boolean): HeaderLines => {
   return headers.getHeaderNames().map((name) => [properCase(name), String(headers.getHeader(name))]);
 };
 
+/** For pages with a script, in place of the headers of the API. */
+export const pageHeaders = (): Readonly<Record<string, string>> => ({
+  'Content-Security-Policy': PAGE_POLICY,
+  'Referrer-Policy': 'no-referrer',
+  'Cache-Control': 'no-store',
+});
+
+const PAGE_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  // The script sends forms as JSON: this directive would also stop the redirect to an OAuth client.
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join(';');
+
 const properCase = (name: string): string =>
   name.replaceAll(/(?:^|-)[a-z]/g, (letter) => letter.toUpperCase());

@@ -2,35 +2,41 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { errorEnvelope } from './envelope.ts';
 import type { ApiError } from './errors.ts';
 import { makeLast } from './last-answer.ts';
-
-type Headers = Readonly<Record<string, string>>;
+import { oauthErrorBody } from './oauth-error.ts';
+import type { ErrorForm, ReplyHeaders } from './route.ts';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
+
+export const setHeaders = (response: ServerResponse, headers?: ReplyHeaders): void => {
+  for (const name in headers) response.setHeader(name, headers[name] ?? '');
+};
 
 export const sendText = (
   response: ServerResponse,
   status: number,
   text: string,
-  headers?: Headers,
+  headers?: ReplyHeaders,
   contentType = JSON_TYPE,
 ): void => {
-  for (const name in headers) response.setHeader(name, headers[name] ?? '');
+  setHeaders(response, headers);
   response.setHeader('Content-Type', contentType);
   response.setHeader('Content-Length', Buffer.byteLength(text));
   response.statusCode = status;
   finish(response, text);
 };
 
-export const sendEmpty = (response: ServerResponse, status: number, headers?: Headers): void => {
-  for (const name in headers) response.setHeader(name, headers[name] ?? '');
+export const sendEmpty = (response: ServerResponse, status: number, headers?: ReplyHeaders): void => {
+  setHeaders(response, headers);
   response.statusCode = status;
   finish(response, '');
 };
 
-export const sendError = (response: ServerResponse, error: ApiError): void => {
+export const sendError = (response: ServerResponse, error: ApiError, form: ErrorForm = 'envelope'): void => {
   if (response.headersSent) response.destroy();
-  else sendText(response, error.status, errorEnvelope(error.body), error.headers);
+  else sendText(response, error.status, errorBodies[form](error.body), error.headers);
 };
+
+const errorBodies = { envelope: errorEnvelope, oauth: oauthErrorBody };
 
 /** Read and discarded, so that the connection can be reused. */
 const UNREAD_BYTES_MAX = 64 * 1024;

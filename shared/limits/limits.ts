@@ -3,13 +3,22 @@ export interface Limit {
   readonly windowSeconds: number;
 }
 
+const minutes = 60;
+const hours = 60 * minutes;
+
 /** Settings can change each figure (`LIMIT_*`, `config.ts`). */
 export const specifiedLimits = {
   /** API key or OAuth token, REST and MCP. */
-  credential: { requests: 100, windowSeconds: 60 },
-  /** Client address, for app sessions and anonymous calls. */
-  address: { requests: 100, windowSeconds: 60 },
-  unverified: { requests: 30, windowSeconds: 60 },
+  credential: { requests: 100, windowSeconds: 1 * minutes },
+  /** Client address, for app sessions and anonymous calls. The following limits count by address, too. */
+  address: { requests: 100, windowSeconds: 1 * minutes },
+  unverified: { requests: 30, windowSeconds: 1 * minutes },
+  /** Sign-in, and all paths below `/auth/` that no other limit counts. */
+  auth: { requests: 40, windowSeconds: 15 * minutes },
+  signUp: { requests: 20, windowSeconds: 1 * hours },
+  passwordReset: { requests: 12, windowSeconds: 1 * hours },
+  clientRegistration: { requests: 20, windowSeconds: 1 * hours },
+  token: { requests: 300, windowSeconds: 15 * minutes },
 } as const satisfies Record<string, Limit>;
 
 export type LimitName = keyof typeof specifiedLimits;
@@ -17,3 +26,12 @@ export type LimitName = keyof typeof specifiedLimits;
 export type Limits = Readonly<Record<LimitName, Limit>>;
 
 export type RequestLimit = Exclude<LimitName, 'unverified'>;
+
+/** One value for each limit. */
+export const forEachLimit = <Value>(
+  limits: Limits,
+  valueOf: (name: LimitName, limit: Limit) => Value,
+): Readonly<Record<LimitName, Value>> =>
+  Object.fromEntries(
+    (Object.keys(specifiedLimits) as LimitName[]).map((name) => [name, valueOf(name, limits[name])]),
+  ) as Record<LimitName, Value>;

@@ -2,7 +2,7 @@ import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { systemClock } from '../async/clock.ts';
 
 /** About 500 bytes each, including the package's timer. */
-const SUBJECTS_MAX = 100_000;
+const SUBJECTS_MAX = 50_000;
 
 const OVERFLOW = 'overflow';
 

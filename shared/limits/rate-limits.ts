@@ -12,7 +12,7 @@ import { createPool } from '../postgres/pool.ts';
 import { systemClock } from '../async/clock.ts';
 import { createFailedCredentials, type FailedCredentials } from './failed-credentials.ts';
 import { createLimiter, type Limiter } from './limiter.ts';
-import type { Limit, Limits } from './limits.ts';
+import { forEachLimit, type Limit, type Limits } from './limits.ts';
 import { OwnWindows } from './own-windows.ts';
 
 export interface RateLimitsOptions {
@@ -97,11 +97,7 @@ const applied = (
   limits: Limits,
   windowsOf: (name: string, limit: Limit) => RateLimiterAbstract,
 ): Pick<RateLimits, 'limiter' | 'failedCredentials'> => {
-  const limiter = createLimiter(limits, {
-    credential: windowsOf('credential', limits.credential),
-    address: windowsOf('address', limits.address),
-    unverified: windowsOf('unverified', limits.unverified),
-  });
+  const limiter = createLimiter(limits, forEachLimit(limits, windowsOf));
   return {
     limiter,
     failedCredentials: createFailedCredentials(limiter, windowsOf('verified', limits.unverified)),

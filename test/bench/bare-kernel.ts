@@ -34,8 +34,10 @@ const constant = (path: string, options: Pick<Route, 'access'>): Route =>
     handle: async () => ({ status: 200, dataJson: '{"hello":"world"}' }),
     ...options,
   });
+const site = { baseUrl: () => '', apiPath: '' };
+const apiKey = verifyApiKey(pool);
 const gate = createGate({
-  authenticate: createAuthenticate(verifyApiKey(pool), () => ''),
+  authenticate: createAuthenticate({ apiKey, accessToken: apiKey, session: apiKey }, site),
   clientAddress: createClientAddress({ hops: 0 }),
   ...createRateLimits({
     limits: generous,
@@ -49,7 +51,7 @@ const gate = createGate({
 });
 const durations = new Histogram({ name: 'durations', help: 'x', labelNames: ['route', 'method', 'status'] });
 const listen = async (routes: readonly Route[], headers: HeaderLines): Promise<number> => {
-  const app = createApp({ routes, headers, gate, log, durations });
+  const app = createApp({ routes, headers, gate, site, log, durations });
   return (await startServer(app, { host: '127.0.0.1', port: 0 }, log)).port;
 };
 const port = await listen(

@@ -82,6 +82,11 @@ describe('the table of limits', () => {
       credential: { requests: 100, windowSeconds: 60 },
       address: { requests: 100, windowSeconds: 60 },
       unverified: { requests: 30, windowSeconds: 60 },
+      auth: { requests: 40, windowSeconds: 900 },
+      signUp: { requests: 20, windowSeconds: 3_600 },
+      passwordReset: { requests: 12, windowSeconds: 3_600 },
+      clientRegistration: { requests: 20, windowSeconds: 3_600 },
+      token: { requests: 300, windowSeconds: 900 },
     });
   });
 

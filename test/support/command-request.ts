@@ -9,6 +9,7 @@ export const commandRequest = (
 ): RequestContext => ({
   requestId: randomUUID(),
   principal: { customerId, actor: 'test', scopes: ['exchange:write'] },
+  client: { address: '127.0.0.1', agent: undefined },
   commandId,
   isRepeatable: true,
   bodyBytes: 0,

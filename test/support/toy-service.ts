@@ -5,12 +5,13 @@ import { z } from 'zod';
 import { sleep } from '../../shared/async/backoff.ts';
 import { EventStoreUnavailableError } from '../../shared/event-store/event-store.ts';
 import { createApp } from '../../shared/http/app.ts';
-import { createAuthenticate } from '../../shared/http/authenticate.ts';
+import { createAuthenticate, type CredentialVerifiers } from '../../shared/http/authenticate.ts';
+import type { BrowserOrigins } from '../../shared/http/cors.ts';
 import { documentRoutes } from '../../shared/http/document-routes.ts';
 import { ApiError } from '../../shared/http/errors.ts';
-import type { VerifyCredential } from '../../shared/http/principal.ts';
+import type { CredentialKind, Principal, Verification } from '../../shared/http/principal.ts';
 import type { ReadinessPart } from '../../shared/async/readiness.ts';
-import { route, type RequestContext, type Route } from '../../shared/http/route.ts';
+import { route, type AnyRoute, type RequestContext, type Route } from '../../shared/http/route.ts';
 import { pageOf, pagingParameters, pathIntegerId, queryBoolean } from '../../shared/http/schemas.ts';
 import { securityHeaders } from '../../shared/http/security-headers.ts';
 import { startServer, type ClientTimeouts, type RunningServer } from '../../shared/http/server.ts';
@@ -159,19 +160,36 @@ export const goodKey = 'toy_key.good~/+-_=';
 /** Names of keys that are no longer valid. */
 export const revokedKeys = new Set<string>();
 
-const verifiedAs = (actor: string) =>
+const verifiedAs = (kind: CredentialKind, actor: string, more: Partial<Principal> = {}) =>
   ({
     outcome: 'verified',
-    principal: { customerId: 7, actor, scopes: ['exchange:read', 'exchange:write'] },
+    principal: { kind, customerId: 7, actor, scopes: ['exchange:read', 'exchange:write'], ...more },
   }) as const;
 
-const verify: VerifyCredential = async (credential) => {
-  if (credential === 'broken-store') throw new Error('connection terminated');
-  if (credential === 'at_expired') return { outcome: 'expired' };
-  if (credential === goodKey) return verifiedAs('api-key:toy');
-  // `key-1`, `at_key-1` and so on are valid.
-  const [, name] = /^((?:at_)?key-\d+)$/.exec(credential) ?? [];
-  return name === undefined || revokedKeys.has(name) ? { outcome: 'rejected' } : verifiedAs(name);
+const rejected: Verification = { outcome: 'rejected' };
+
+const verify: CredentialVerifiers = {
+  apiKey: async (credential) => {
+    if (credential === 'broken-store') throw new Error('connection terminated');
+    if (credential === goodKey) return verifiedAs('api-key', 'api-key:toy');
+    // `key-1` and so on are valid.
+    const isValid = /^key-\d+$/.test(credential) && !revokedKeys.has(credential);
+    return isValid ? verifiedAs('api-key', credential) : rejected;
+  },
+  // `at_key-1` and so on are valid for the API, `at_read-1` only to read, `at_other-1` for `/other`. Several
+  // tokens may belong to one grant.
+  accessToken: async (token, _connection, resource) => {
+    if (token === 'at_expired') return { outcome: 'expired' };
+    const [, what] = /^at_(key|read|other)-\d+$/.exec(token) ?? [];
+    if (what === undefined || resource !== (what === 'other' ? '/other' : '/toys')) return rejected;
+    const more = what === 'read' ? { scopes: ['exchange:read' as const] } : {};
+    return verifiedAs('access-token', 'oauth:grant', { subject: `access-token:${token}`, ...more });
+  },
+  // `session-1` and so on are valid.
+  session: async (secret) => {
+    if (secret === 'broken-store') throw new Error('connection terminated');
+    return /^session-\d+$/.test(secret) ? verifiedAs('session', `session:${secret}`) : rejected;
+  },
 };
 
 export interface ToyService {
@@ -191,7 +209,8 @@ export interface ToyOptions extends MemoryGateOptions {
   readonly timeouts?: ClientTimeouts;
   readonly drainDelayMs?: number;
   /** In addition to the toy routes. */
-  readonly routes?: readonly Route[];
+  readonly routes?: readonly AnyRoute[];
+  readonly origins?: BrowserOrigins;
   /** In the format of the route table. */
   readonly unbuilt?: readonly string[];
 }
@@ -203,6 +222,7 @@ export const startToyService = async ({
   drainDelayMs = 0,
   routes: more,
   unbuilt = [],
+  origins,
   ...gate
 }: ToyOptions = {}): Promise<ToyService> => {
   const logLines: Record<string, unknown>[] = [];
@@ -218,7 +238,7 @@ export const startToyService = async ({
   const check = createResponseCheck();
   const metrics = new Registry();
   const routes = [...toyRoutes(seen), ...(more ?? [])];
-  const baseUrl = (): string => 'https://exchange.test';
+  const site = { baseUrl: (): string => 'https://exchange.test', apiPath: '/toys' };
   const headers = securityHeaders(true);
   const declared = [
     ...routes,
@@ -229,8 +249,7 @@ export const startToyService = async ({
       title: 'Toys',
       description: 'Toys of tests.',
       version: '1.2.3',
-      baseUrl,
-      apiPath: '/toys',
+      ...site,
       apiName: 'Toy',
       skill: () => '# Toys\n',
       scopes: [],
@@ -241,7 +260,9 @@ export const startToyService = async ({
     routes: [...declared, ...documents],
     unbuilt,
     headers,
-    gate: createMemoryGate(createAuthenticate(verify, baseUrl), gate),
+    gate: createMemoryGate(createAuthenticate(verify, site), gate),
+    site,
+    ...(origins === undefined ? {} : { origins }),
     log,
     durations: new Histogram({
       name: 'http_request_duration_seconds',

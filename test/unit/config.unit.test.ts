@@ -36,6 +36,11 @@ describe('the configuration', () => {
     ['LIMIT_CREDENTIAL', '0'],
     ['LIMIT_CREDENTIAL', '100/0'],
     ['LIMIT_ADDRESS', '20 per hour'],
+    ['LIMIT_AUTH', '0'],
+    ['LIMIT_SIGN_UP', '0'],
+    ['LIMIT_PASSWORD_RESET', '0'],
+    ['LIMIT_CLIENT_REGISTRATION', '0'],
+    ['LIMIT_TOKEN', '0'],
     ['LIMIT_NODES', '0'],
     ['DRAIN_DELAY_MS', '60001'],
     ['UPLOADS_OPEN_MAX', '0'],
@@ -56,7 +61,7 @@ describe('the configuration', () => {
   it('has the limits of the specification as defaults, and each can be changed', () => {
     expect(limitsOf(readConfig({}))).toEqual(specifiedLimits);
     expect(limitsOf(readConfig({ LIMIT_ADDRESS: '5', LIMIT_UNVERIFIED: '7/30' }))).toEqual({
-      credential: specifiedLimits.credential,
+      ...specifiedLimits,
       address: { requests: 5, windowSeconds: 60 },
       unverified: { requests: 7, windowSeconds: 30 },
     });

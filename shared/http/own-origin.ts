@@ -1,0 +1,30 @@
+import type { IncomingMessage } from 'node:http';
+import { ApiError } from './errors.ts';
+
+/** A page of another origin must not act with the cookie of a signed-in person (cross-site request forgery). */
+
+type RequestHeaders = Pick<IncomingMessage, 'headers'>;
+
+/** For writes with a cookie: the browser must name the service's own origin. */
+export const isFromOwnPage = (
+  { headers: { origin, ...headers } }: RequestHeaders,
+  baseUrl: string,
+): boolean =>
+  origin === undefined ? headers['sec-fetch-site'] === 'same-origin' : origin === originOf(baseUrl);
+
+/** A client that is not a browser sends neither header, and is admitted. */
+export const isFromForeignPage = (
+  { headers: { origin, ...headers } }: RequestHeaders,
+  baseUrl: string,
+): boolean =>
+  (origin !== undefined && origin !== originOf(baseUrl)) ||
+  !['same-origin', 'none', undefined].includes(headers['sec-fetch-site']);
+
+const originOf = (baseUrl: string): string => new URL(baseUrl).origin;
+
+export const foreignPage = (): ApiError =>
+  new ApiError({
+    code: 'FORBIDDEN',
+    message:
+      'The request does not come from a page of this service. Send it from one, or use an API key or access token.',
+  });
