@@ -17,7 +17,7 @@ const error = (message: string, more: object = {}) => ({
   error: { code: 'CODE', message, ...more },
 });
 
-interface Scripted {
+interface CannedAnswer {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: object;
@@ -25,12 +25,12 @@ interface Scripted {
   readonly isLost?: boolean;
 }
 
-describeInChromium('the script of the pages', (path) => {
+describeInChromium('the script of the pages', (chromiumPath) => {
   let service: RunningService;
   let tabs: ConsoleTabs;
   beforeAll(async () => {
     service = await startRunningService({ LIMIT_ADDRESS: '10000/60' });
-    tabs = await startConsoleTabs(path);
+    tabs = await startConsoleTabs(chromiumPath);
   }, 60_000);
   afterEach(async () => {
     await tabs.closeTabs();
@@ -48,7 +48,11 @@ describeInChromium('the script of the pages', (path) => {
   };
 
   /** Answers the requests to a path in turn, the last answer for all that follow. @returns the requests */
-  const answering = async (page: Page, path: string, ...answers: readonly Scripted[]): Promise<Request[]> => {
+  const answering = async (
+    page: Page,
+    path: string,
+    ...answers: readonly CannedAnswer[]
+  ): Promise<Request[]> => {
     const requests: Request[] = [];
     await page.route(`**${path}`, async (route: Route) => {
       requests.push(route.request());
