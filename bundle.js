@@ -22,6 +22,7 @@ const external = [
   'fast-check',
   'google-protobuf',
   'knex',
+  'oidc-provider',
   'pg-native',
   'playwright-core',
   // `keepNames` would name every function that it creates for a request.

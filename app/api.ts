@@ -1,5 +1,7 @@
 import type { Pool, QueryConfig, QueryResultRow } from 'pg';
 import type { Registry } from 'prom-client';
+import { createAuthorizationServer } from '../command/accounts/oauth/authorization-server.ts';
+import { oauthRoutes } from '../command/accounts/oauth/routes.ts';
 import { accountWriteRoutes } from '../command/accounts/routes.ts';
 import { bareBrand, brandFetch, createFindBrand, type FindBrand } from '../command/brands/find-brand.ts';
 import { advertiserWriteRoutes } from '../command/advertisers/routes.ts';
@@ -47,7 +49,7 @@ import { outboundPolicyOf, type Config } from './config.ts';
 import type { EventStore } from '../shared/event-store/event-store.ts';
 import { unavailable } from '../shared/http/errors.ts';
 import { answeredFromMemory, createAnswerCache } from '../shared/http/answer-cache.ts';
-import type { Route } from '../shared/http/route.ts';
+import type { AnyRoute, Route } from '../shared/http/route.ts';
 import type { Logger } from 'pino';
 import type { OutboundFetch } from '../shared/outbound/outbound-fetch.ts';
 import { idSequence } from '../shared/postgres/sequence.ts';
@@ -59,6 +61,10 @@ import type { ObjectStore } from '../shared/storage/object-store.ts';
 import type { AskDatabase } from '../command/assets/handler.ts';
 import { createLookups } from './lookups.ts';
 import { findAccountNow } from './lookups/find-accounts.ts';
+import { findUser } from './lookups/find-user.ts';
+import { oauthGrantRowsIn } from '../projections/oauth-grant-rows.ts';
+import { createKeyedDigest } from '../shared/secrets/keyed-digest.ts';
+import type { OutboundPolicy } from '../shared/outbound/outbound-url.ts';
 import { registerAnswerMetrics } from './metrics.ts';
 
 export interface ApiDependencies {
@@ -79,6 +85,8 @@ export interface ApiDependencies {
   readonly isPrepared: () => boolean;
   /** Default: from the network, as the configuration allows. */
   readonly fetchBrand?: OutboundFetch | undefined;
+  /** Default: from the network, as the configuration allows. */
+  readonly fetchClientMetadata?: OutboundFetch | undefined;
   readonly registry: Registry;
   readonly log: Logger;
 }
@@ -87,7 +95,7 @@ const ANSWER_CACHE_BYTES_MAX = 32 * 1024 * 1024;
 /** Well within the time that a request has for its answer. */
 const VERIFY_MS_MAX = 2_000;
 
-export const apiRoutes = (dependencies: ApiDependencies): readonly Route[] => {
+export const apiRoutes = (dependencies: ApiDependencies): readonly AnyRoute[] => {
   const { config, pool, requestPool, objects, ledgers, confirmations, kinds } = dependencies;
   const { store, snapshots, database, progress, keys, secrets, baseUrl, registry, log } = dependencies;
   const outbound = outboundPolicyOf(config);
@@ -152,7 +160,27 @@ export const apiRoutes = (dependencies: ApiDependencies): readonly Route[] => {
     ...syndicationReadRoutes(reads),
   ];
   const onFoldCache = (kept: FoldCache) => onConnect([pool], () => kept.interrupt());
-  return withHistory({ store, database, progress, keys, kinds, onFoldCache }, routes);
+  return [
+    ...withHistory({ store, database, progress, keys, kinds, onFoldCache }, routes),
+    ...oauthRoutesOf(dependencies, outbound),
+  ];
+};
+
+const oauthRoutesOf = (
+  { pool, store, keys, baseUrl, log, fetchClientMetadata }: ApiDependencies,
+  outbound: OutboundPolicy,
+): readonly AnyRoute[] => {
+  const writes = { store, clock, rows: oauthGrantRowsIn(pool), pool, findUser: findUser(pool) };
+  const digest = createKeyedDigest('oauth-cookies', keys);
+  const server = createAuthorizationServer({
+    ...writes,
+    baseUrl,
+    cookieKey: async () => (await digest(Buffer.alloc(0))).toString('base64url'),
+    outbound,
+    fetchMetadata: fetchClientMetadata,
+    log,
+  });
+  return oauthRoutes(server, writes);
 };
 
 const verifyKey = createVerifyKey({

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import { createRetiredKeys } from '../command/accounts/retire-keys.ts';
+import { unusedClients } from '../command/accounts/oauth/clients.ts';
 import { createOrphanedObjects, createOverdueReservations } from '../command/assets/sweep-assets.ts';
 import { createOldAttempts } from '../command/audit/attempt-log.ts';
 import { createEndedFlights } from '../command/campaigns/complete-campaigns.ts';
@@ -15,6 +16,7 @@ import { findEndedFlights, findOverdueReservations } from './lookups/overdue.ts'
 import { findSecretsInUse } from './lookups/secrets-in-use.ts';
 import { purgeRegularly, type Purgeable } from '../shared/async/purge-regularly.ts';
 import { endedWork } from '../shared/work-list/ended-work.ts';
+import { oldRows } from '../shared/postgres/old-rows.ts';
 import type { ObjectStore } from '../shared/storage/object-store.ts';
 
 interface HousekeepingStores {
@@ -36,6 +38,13 @@ export const housekeeping = ({
   const uploads = { store, pool, clock, objects };
   return {
     'API keys': createRetiredKeys({ store, pool, clock }),
+    'unused OAuth clients': unusedClients(pool),
+    // An expired access token is said to be expired for this time, and to be unknown afterwards.
+    'codes and tokens of OAuth clients': oldRows(pool, 'oauth_records', { column: 'expires_at', days: 1 }),
+    'ended consents to OAuth clients': oldRows(pool, 'oauth_grants', {
+      column: 'least(revoked_at, expires_at)',
+      days: 7,
+    }),
     'orphan secrets': createOrphanSecrets({ store, snapshots, pool, log }, findSecretsInUse(pool)),
     'refused requests': createOldAttempts(pool),
     // Operators look at the last days.

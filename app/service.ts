@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client';
-import { createKeyUse, maintainKeys } from '../command/accounts/record-key-use.ts';
 import type { ComposeMail } from '../command/workers/mail/send-mails.ts';
+import { createKeyUse, grantUses, keyUses, maintainKeys } from '../command/accounts/record-key-use.ts';
 import { createConfirmations } from '../command/conversions/confirmations.ts';
 import type { Segments } from '../command/conversions/segments.ts';
 import { allProjections } from '../projections/all-projections.ts';
@@ -9,6 +9,8 @@ import { systemClock as clock } from '../shared/async/clock.ts';
 import { limitsOf, type Config } from './config.ts';
 import type { EventStore } from '../shared/event-store/event-store.ts';
 import type { ReadinessPart } from '../shared/async/readiness.ts';
+import type { VerifyCredential } from '../shared/http/principal.ts';
+import type { AnyRoute } from '../shared/http/route.ts';
 import type { RouteServices } from '../shared/http/route-handler.ts';
 import { securityHeaders } from '../shared/http/security-headers.ts';
 import { startServer, type ClientTimeouts, type RunningServer } from '../shared/http/server.ts';
@@ -51,6 +53,9 @@ export interface Replacements {
   readonly storeTimeouts?: StoreTimeouts;
   readonly brandFetch?: OutboundFetch;
   readonly composeMail?: ComposeMail;
+  readonly clientMetadataFetch?: OutboundFetch;
+  readonly session?: VerifyCredential;
+  readonly routes?: readonly AnyRoute[];
 }
 
 /** The server listens immediately. While the database is unavailable, it answers 503 and retries. */
@@ -68,7 +73,8 @@ export const startService = async (
   const rateLimits = openRateLimits(config, installation, registry, log);
   const idempotency = openIdempotency(installation, replace);
   const confirmations = createConfirmations(pool, createKeyedDigest('conversion-confirmation', keys));
-  const keyUse = createKeyUse(pool, clock);
+  const keyUse = createKeyUse(pool, clock, keyUses);
+  const grantUse = createKeyUse(pool, clock, grantUses);
   const [progress, changes] = [createProjectionProgress(), createProjectionProgress()];
   const ending = new AbortController();
   let server: RunningServer | undefined;
@@ -95,6 +101,7 @@ export const startService = async (
     idempotency,
     confirmations,
     keyUse,
+    grantUse,
     progress,
     readiness: readinessOf(config, installation, projector, worker, rateLimits, objects),
     baseUrl,
@@ -109,7 +116,7 @@ export const startService = async (
   const prepared = prepareDatabase(installation, config, log, ending.signal).then((isDone) => {
     if (!isDone || ending.signal.aborted) return false;
     worker.start();
-    maintainKeys(pool, keyUse, log, ending.signal);
+    maintainKeys(pool, [keyUse, grantUse], log, ending.signal);
     sweepDrafts(config, objects, log, ending.signal);
     projector.start();
     return true;
@@ -122,7 +129,7 @@ export const startService = async (
     await server?.drain();
     await Promise.all([worker.stop(), projector.stop()]);
     await rateLimits.close();
-    if (projector.isRunning()) await flushAll({ keyUse, attempts: web.attempts }, log);
+    if (projector.isRunning()) await flushAll({ keyUse, grantUse, attempts: web.attempts }, log);
     await installation.close();
   };
   server = await startServer(web.app, listenOptions(config, replace), log).catch(closeAfterFailure(stop));

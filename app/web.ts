@@ -8,6 +8,7 @@ import { createLedgers } from '../command/conversions/ledgers.ts';
 import { createSegments } from './lookups/conversion-segments.ts';
 import type { Segments } from '../command/conversions/segments.ts';
 import { Scope } from '../domain/accounts/access.ts';
+import { verifyAccessToken } from '../query/accounts/verify-access-token.ts';
 import { verifyApiKey } from '../query/accounts/verify-api-key.ts';
 import { systemClock as clock } from '../shared/async/clock.ts';
 import type { SnapshotStore } from '../shared/aggregate/snapshots.ts';
@@ -21,6 +22,7 @@ import { unavailable } from '../shared/http/errors.ts';
 import { createGate } from '../shared/http/gate.ts';
 import type { VerifyCredential } from '../shared/http/principal.ts';
 import type { ReadinessPart } from '../shared/async/readiness.ts';
+import type { AnyRoute } from '../shared/http/route.ts';
 import type { RouteServices } from '../shared/http/route-handler.ts';
 import { securityHeaders } from '../shared/http/security-headers.ts';
 import { serviceRoutes } from '../shared/http/service-routes.ts';
@@ -57,6 +59,7 @@ export interface WebOptions {
   readonly idempotency: IdempotencyStore;
   readonly confirmations: Confirmations;
   readonly keyUse: KeyUse;
+  readonly grantUse: KeyUse;
   readonly progress: ProjectionProgress;
   readonly readiness: readonly ReadinessPart[];
   readonly baseUrl: () => string;
@@ -70,6 +73,9 @@ export interface WebOptions {
     readonly segments?: (segments: Segments) => Segments;
     readonly tenantStatement?: RewriteStatement;
     readonly brandFetch?: OutboundFetch;
+    readonly clientMetadataFetch?: OutboundFetch;
+    readonly session?: VerifyCredential;
+    readonly routes?: readonly AnyRoute[];
   };
 }
 
@@ -93,11 +99,19 @@ export const createWeb = (options: WebOptions): { readonly app: Express; readonl
   registerLedgerMetrics(registry, ledgers);
   const isApi = config.ROLES.includes('api');
   const api = isApi
-    ? apiRoutes({ ...options, database, ledgers, kinds, fetchBrand: replace.brandFetch })
+    ? apiRoutes({
+        ...options,
+        database,
+        ledgers,
+        kinds,
+        fetchBrand: replace.brandFetch,
+        fetchClientMetadata: replace.clientMetadataFetch,
+      })
     : [];
   const routes = [
     ...api,
     ...(isApi ? consoleRoutes() : []),
+    ...(replace.routes ?? []),
     ...serviceRoutes({ version, parts: options.readiness, metrics: registry, stopping: options.isStopping }),
   ];
   const site = { baseUrl, apiPath: '/api/v2/buyer' };
@@ -109,14 +123,18 @@ export const createWeb = (options: WebOptions): { readonly app: Express; readonl
     apiName: 'Buyer',
     skill,
     scopes: Scope.options,
+    resources: protectedResources,
   };
   const verifiers = {
     apiKey: whenPrepared(
       isPrepared,
       verifyApiKey(pool, (keyId) => keyUse.used(keyId)),
     ),
-    accessToken: rejectAll,
-    session: rejectAll,
+    accessToken: whenPrepared(
+      isPrepared,
+      verifyAccessToken(pool, baseUrl, (grantId) => options.grantUse.used(grantId)),
+    ),
+    session: replace.session ?? rejectAll,
   };
   const app = createApp({
     routes: [...routes, ...documentRoutes(document, routes)],
@@ -138,6 +156,14 @@ export const createWeb = (options: WebOptions): { readonly app: Express; readonl
   });
   return { app, attempts };
 };
+
+/** Of MCP so that clients can find the authorization server. The API's are those of the challenges. */
+const protectedResources = [
+  ['', 'getProtectedResource'],
+  ['/api/v2/buyer', 'getBuyerProtectedResource'],
+  ['/mcp', 'getMcpProtectedResource'],
+  ['/mcp/v3', 'getMcpV3ProtectedResource'],
+] as const;
 
 /** No credential of this kind exists. */
 const rejectAll: VerifyCredential = async () => ({ outcome: 'rejected' });

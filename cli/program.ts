@@ -9,6 +9,7 @@ import { addEventCommands } from './events-commands.ts';
 import { addForgetCommand } from './forget-command.ts';
 import { addHistoryCommand } from './history-command.ts';
 import { addLogCommands } from './log-commands.ts';
+import { addOAuthCommands } from './oauth-commands.ts';
 import { addParkedCommands } from './parked-commands.ts';
 import { addReadModelCommands } from './read-model-commands.ts';
 import { addSecretCommands } from './secret-commands.ts';
@@ -49,6 +50,7 @@ export const createProgram = (tools: Tools, output: OutputConfiguration): Operat
     .addHelpText('afterAll', ({ command }) => endOf(command as OperatorCommand))
     .example('doctor', 'accounts list', 'keys create 1 --name CI', 'history 1 /advertisers/7/history');
   addAccountCommands(program, tools);
+  addOAuthCommands(program, tools);
   addSellerCommands(program, tools);
   addParkedCommands(program, tools);
   addReadModelCommands(program, tools);

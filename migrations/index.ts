@@ -14,6 +14,7 @@ import { eventLog } from './event-log.ts';
 import { eventSources } from './event-sources.ts';
 import { idempotency } from './idempotency.ts';
 import { logChain } from './log-chain.ts';
+import { oauth } from './oauth.ts';
 import { personalData } from './personal-data.ts';
 import { rateLimits } from './rate-limits.ts';
 import { readModels } from './read-models.ts';
@@ -35,6 +36,7 @@ interface Migration {
 export const migrations: readonly Migration[] = [
   eventLog,
   accounts,
+  oauth,
   readModels,
   idempotency,
   rateLimits,

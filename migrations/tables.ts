@@ -69,6 +69,17 @@ const owned = {
     'query/history/key-users.ts',
     'projections/engine/reset.ts',
   ),
+  oauth_grants: own(
+    ['projections/oauth-grant-rows.ts', 'command/accounts/'],
+    'query/accounts/',
+    'app/housekeeping.ts',
+  ),
+  oauth_clients: own(['command/accounts/oauth/']),
+  oauth_records: own(
+    ['command/accounts/oauth/'],
+    'query/accounts/verify-access-token.ts',
+    'app/housekeeping.ts',
+  ),
   asset_objects: own(['command/assets/object-attempts.ts']),
   audit_attempts: own(['command/audit/attempt-log.ts'], 'query/history/'),
   conversion_confirmations: own(['command/conversions/confirmations.ts']),
@@ -125,6 +136,7 @@ export const readModelTables: readonly string[] = Object.keys({ ...shown, ...hid
 /** The last three have no row policies: they contain log positions only, which requests compare first. */
 export const requestTables: readonly string[] = [
   ...Object.keys(shown),
+  'oauth_grants',
   'audit_attempts',
   'account_positions',
   'conversion_positions',

@@ -2,6 +2,12 @@ import type { ClientBase } from 'pg';
 import { accountEvents, type AccountEvent } from '../domain/accounts/events.ts';
 import { accountStream, firstUser } from '../domain/accounts/account.ts';
 import {
+  OAUTH_GRANT,
+  oauthGrantEvents,
+  oauthGrantStream,
+  type OAuthGrantEvent,
+} from '../domain/accounts/oauth-grant.ts';
+import {
   writeAccess,
   writeOpened,
   writeUsers,
@@ -9,6 +15,7 @@ import {
   type OpenedRow,
   type UserRow,
 } from './account-rows.ts';
+import { writeGrants, writeRevoked, type GrantRow, type RevokedRow } from './oauth-grant-rows.ts';
 import type { RecordedEvent } from '../shared/event-store/event-store.ts';
 import { decodeEvent } from './engine/decode-event.ts';
 import { UnprojectableEventError, type Projection } from './engine/projection.ts';
@@ -16,7 +23,7 @@ import { UnprojectableEventError, type Projection } from './engine/projection.ts
 /** Completes commands that stopped between event and row. Never inserts a key: no event contains the hash. */
 export const credentialsProjection: Projection = {
   name: 'credentials',
-  categories: ['account'],
+  categories: ['account', OAUTH_GRANT],
   // A rebuild must not empty them: a key's hash exists nowhere else.
   tables: [],
   forget: async (client) => {
@@ -25,13 +32,35 @@ export const credentialsProjection: Projection = {
     await client.query('update accounts set access_revision = 0 where access_revision > 0');
   },
   apply: async (client, events) => {
-    const changes = readEvents(events);
+    const [ofGrants, ofAccounts] = [events.filter(isOfGrant), events.filter((event) => !isOfGrant(event))];
+    await followGrants(client, ofGrants);
+    const changes = readEvents(ofAccounts);
     await writeOpened(client, changes.opened);
     await writeAccess(client, [...changes.access.values()]);
     await writeUsers(client, changes.users);
     await announce(client, changes.issued);
     await revoke(client, changes.revoked);
   },
+};
+
+const isOfGrant = ({ stream }: RecordedEvent): boolean => stream.startsWith(`${OAUTH_GRANT}-`);
+
+const followGrants = async (client: ClientBase, events: readonly RecordedEvent[]): Promise<void> => {
+  const authorized: GrantRow[] = [];
+  const revoked: RevokedRow[] = [];
+  for (const recorded of events) {
+    const { customerId } = recorded.metadata;
+    const grantId = recorded.stream.slice(oauthGrantStream(customerId, '').length);
+    if (oauthGrantStream(customerId, grantId) !== recorded.stream) {
+      throw new UnprojectableEventError(recorded, `the stream does not belong to account ${customerId}`);
+    }
+    const event = decodeEvent(recorded, oauthGrantEvents) as OAuthGrantEvent;
+    if (event.type === 'OAuthGrantRevoked')
+      revoked.push({ customerId, grantId, revokedAt: event.occurredAt });
+    else authorized.push({ ...event.data, customerId, grantId, authorizedAt: event.occurredAt });
+  }
+  await writeGrants(client, authorized);
+  await writeRevoked(client, revoked);
 };
 
 interface KeyOfAccount {

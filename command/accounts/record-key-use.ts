@@ -12,12 +12,21 @@ export interface KeyUse {
   flush(): Promise<void>;
 }
 
-/** Records when keys were last used, for information only: a crash may lose it, so it is not an event. */
-export const createKeyUse = (pool: Pick<Pool, 'query'>, clock: Clock): KeyUse => {
+/** The rows whose last use is recorded. */
+export interface Uses {
+  readonly table: string;
+  readonly id: string;
+}
+
+export const keyUses: Uses = { table: 'api_keys', id: 'key_id' };
+export const grantUses: Uses = { table: 'oauth_grants', id: 'grant_id' };
+
+/** For information only: a crash may lose it, so it is not an event. */
+export const createKeyUse = (pool: Pick<Pool, 'query'>, clock: Clock, { table, id }: Uses): KeyUse => {
   let uses = new Map<string, string>();
   return {
-    used: (keyId) => {
-      if (uses.size < KEYS_MAX || uses.has(keyId)) uses.set(keyId, isoTimestamp(clock.now()));
+    used: (usedId) => {
+      if (uses.size < KEYS_MAX || uses.has(usedId)) uses.set(usedId, isoTimestamp(clock.now()));
     },
     flush: async () => {
       if (uses.size === 0) return;
@@ -25,12 +34,12 @@ export const createKeyUse = (pool: Pick<Pool, 'query'>, clock: Clock): KeyUse =>
       const written = [...uses].sort(([one], [other]) => (one < other ? -1 : 1));
       uses = new Map();
       await pool.query({
-        name: 'api-keys-used',
-        text: `update api_keys k set last_used_at = u.used_at
-               from unnest($1::text[], $2::timestamptz[]) as u(key_id, used_at)
-               where k.key_id = u.key_id
+        name: `${table}-used`,
+        text: `update ${table} k set last_used_at = u.used_at
+               from unnest($1::text[], $2::timestamptz[]) as u(id, used_at)
+               where k.${id} = u.id
                  and (k.last_used_at is null or k.last_used_at < u.used_at - interval '1 minute')`,
-        values: [written.map(([keyId]) => keyId), written.map(([, usedAt]) => usedAt)],
+        values: [written.map(([usedId]) => usedId), written.map(([, usedAt]) => usedAt)],
       });
     },
   };
@@ -46,15 +55,14 @@ export const forgetSealed = (pool: Pick<Pool, 'query'>) =>
 
 export const maintainKeys = (
   pool: Pick<Pool, 'query'>,
-  use: KeyUse,
+  uses: readonly KeyUse[],
   log: Logger,
   signal: AbortSignal,
 ): void => {
   const run = async (): Promise<void> => {
     while (!signal.aborted) {
       await sleep(EVERY_MS, signal);
-      await use
-        .flush()
+      await Promise.all(uses.map((use) => use.flush()))
         .then(() => forgetSealed(pool))
         .catch((error: unknown) => {
           log.warn({ err: error }, 'the last use of keys could not be written');

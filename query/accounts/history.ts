@@ -10,8 +10,9 @@ import {
   type AccountPast,
 } from '../../domain/accounts/account-history.ts';
 import { accountStream, type OpenedAccount } from '../../domain/accounts/account.ts';
+import { oauthGrantAggregate, oauthGrantStream } from '../../domain/accounts/oauth-grant.ts';
 import { valueOf } from '../../domain/accounts/shared-map.ts';
-import { apiKeyList } from './routes.ts';
+import { apiKeyList, connectedApps } from './routes.ts';
 import { auditedKind } from '../resources/audited-kind.ts';
 import { boundedText } from '../../domain/values.ts';
 import { buyer } from '../resources/resource-paths.ts';
@@ -89,5 +90,23 @@ export const userKind = auditedKind({
     access: 'exchange:admin',
     find: (customerId, { id }) => ({ stream: accountStream(customerId), part: String(id) }),
     isAt: ({ users }, _asked, part = '') => valueOf(users, part) !== undefined,
+  },
+});
+
+export const connectedAppKind = auditedKind({
+  ...oauthGrantAggregate,
+  resourceType: 'CONNECTED_APP',
+  noun: 'connected app',
+  live: (state) => (state.status === 'NONE' ? undefined : state),
+  idOf: ({ grantId }) => grantId,
+  streamsOf: (customerId, shown) => [oauthGrantStream(customerId, shown)],
+  audited: ({ grantId, ...grant }) => ({ id: grantId, ...grant }),
+  nameOf: ({ clientName }) => clientName,
+  place: {
+    path: `${connectedApps}/{grantId}`,
+    params: z.object({ grantId: boundedText(1, 100).meta({ description: 'Id of the connected app.' }) }),
+    tag: 'Accounts',
+    access: 'exchange:admin',
+    find: (customerId, { grantId }) => ({ stream: oauthGrantStream(customerId, String(grantId)) }),
   },
 });

@@ -1,14 +1,17 @@
 import { z } from 'zod';
+import { ConnectedApp } from '../../domain/accounts/connected-app.ts';
 import { ApiKeyResource, CurrentAccount } from '../../domain/accounts/resource.ts';
 import { notFound } from '../../shared/http/errors.ts';
 import { declaration, route, type Route } from '../../shared/http/route.ts';
 import { pageOf, pagingParameters } from '../../shared/http/schemas.ts';
 import type { TenantDatabase } from '../../shared/postgres/tenant-database.ts';
+import { listConnectedApps } from './connected-apps.ts';
 import { listApiKeys } from './list.ts';
 
 export const accountReadRoutes = (database: TenantDatabase): readonly Route[] => [
   currentRoute(database),
   listRoute(database),
+  connectedAppsRoute(database),
 ];
 
 const currentRoute = (database: TenantDatabase): Route =>
@@ -54,5 +57,29 @@ const listRoute = (database: TenantDatabase): Route =>
       const { keys, total } = await listApiKeys(database, request.principal.customerId, { skip, take });
       const pagination = { skip, take, total, hasMore: skip + keys.length < total };
       return { status: 200, data: keys, pagination };
+    },
+  });
+
+export const connectedApps = '/api/v2/accounts/current/connected-apps';
+
+const connectedAppsRoute = (database: TenantDatabase): Route =>
+  route({
+    method: 'get',
+    path: connectedApps,
+    operationId: 'listConnectedApps',
+    summary:
+      'OAuth clients that may act for the user of the credential; with the scope exchange:admin, for any user. Newest first',
+    tag: 'Accounts',
+    access: 'exchange:read',
+    otherAccess: 'exchange:review',
+    query: z.object(pagingParameters(200)),
+    responses: { 200: { description: 'One page', data: z.array(ConnectedApp), paginated: true } },
+    handle: async ({ query, request }) => {
+      const { customerId, scopes, user } = request.principal;
+      const { skip, take } = pageOf(query);
+      const userId = scopes.includes('exchange:admin') ? undefined : (user?.id ?? '');
+      const { apps, total } = await listConnectedApps(database, customerId, userId, { skip, take });
+      const pagination = { skip, take, total, hasMore: skip + apps.length < total };
+      return { status: 200, data: apps, pagination };
     },
   });

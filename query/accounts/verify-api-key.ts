@@ -1,41 +1,28 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Pool } from 'pg';
-import { parseApiKey, sealerOf } from '../../shared/secrets/api-key.ts';
+import { parseApiKey } from '../../shared/secrets/api-key.ts';
 import { coalesce } from '../../shared/async/coalesce.ts';
 import { textArray } from '../../shared/postgres/binary-array.ts';
-import type {
-  Holder,
-  Principal,
-  Scope,
-  Verification,
-  VerifyCredential,
-} from '../../shared/http/principal.ts';
-import { accountVersionSql, isWholeSql } from '../../shared/follow-log/written-position.ts';
+import type { Scope, Verification, VerifyCredential } from '../../shared/http/principal.ts';
+import {
+  holderColumns,
+  isOfOpenAccount,
+  refusedHolder,
+  rejected,
+  rememberLast,
+  verifiedHolder,
+  type StoredHolder,
+} from './holder.ts';
 
-type Role = NonNullable<Principal['user']>['role'];
-
-interface StoredKey {
+interface StoredKey extends StoredHolder {
   readonly keyId: string;
-  readonly customerId: string;
   readonly secretHash: Buffer;
-  readonly userId: string;
-  readonly role: Role | null;
   readonly scopes: readonly Scope[];
-  readonly version: string;
   readonly askedAt: number;
   readonly isOver: boolean;
-  /** Announced, and the account is open. Valid only if `isWhole`. */
-  readonly isLive: boolean;
-  readonly isWhole: boolean;
+  readonly announced: boolean;
   verified?: Verification;
 }
-
-/** During a rebuild the tables cannot tell which accounts are open. */
-class CredentialsIncompleteError extends Error {
-  override readonly name = 'CredentialsIncompleteError';
-}
-
-const rejected: Verification = { outcome: 'rejected' };
 
 /**
  * Caches nothing between requests: a revoked or expired key, or one of a disabled account, is refused on its
@@ -60,52 +47,13 @@ export const verifyApiKey = (
     if (presented === undefined) return rejected;
     const stored = await lookUp(presented.keyId);
     if (stored === undefined || !timingSafeEqual(stored.secretHash, presented.secretHash)) return rejected;
-    if (stored.isOver) return refusedHolder(stored);
-    if (!stored.isWhole)
-      throw new CredentialsIncompleteError('the read model of credentials is being rebuilt');
-    if (!stored.isLive || stored.role === null) return refusedHolder(stored);
+    const actor = `api-key:${presented.keyId}`;
+    if (stored.isOver || !isOfOpenAccount(stored) || !stored.announced) return refusedHolder(stored, actor);
     used(presented.keyId);
     // All requests of one lookup have the same principal.
-    stored.verified ??= verifiedAs(stored, stored.role, credential);
+    const { scopes, askedAt } = stored;
+    stored.verified ??= verifiedHolder(stored, { kind: 'api-key', actor, scopes, credential, askedAt });
     return stored.verified;
-  };
-};
-
-/** The secret was right, so the caller has held the key: the account may see this in its audit log. */
-const refusedHolder = (stored: StoredKey): Verification =>
-  stored.role === null ? rejected : { outcome: 'rejected', holder: holderOf(stored, stored.role) };
-
-const holderOf = ({ keyId, customerId, userId }: StoredKey, role: Role): Holder => ({
-  customerId: Number(customerId),
-  actor: `api-key:${keyId}`,
-  user: { id: userId, role },
-});
-
-const verifiedAs = (stored: StoredKey, role: Role, credential: string): Verification => ({
-  outcome: 'verified',
-  principal: {
-    kind: 'api-key',
-    ...holderOf(stored, role),
-    scopes: stored.scopes.filter((scope) => isAllowed(scope, role)),
-    sealer: sealerOf(credential),
-    version: { text: stored.version, askedAt: stored.askedAt },
-  },
-});
-
-const isAllowed = (scope: Scope, role: Role): boolean => {
-  if (role === 'seller') return scope === 'exchange:review';
-  return scope === 'exchange:admin' ? role === 'admin' : scope !== 'exchange:review';
-};
-
-/** Most connections repeat one credential, so it is parsed and hashed once a connection. */
-const rememberLast = <Parsed>(parse: (credential: string) => Parsed) => {
-  const last = new WeakMap<object, { readonly credential: string; readonly parsed: Parsed }>();
-  return (credential: string, connection: object): Parsed => {
-    const before = last.get(connection);
-    if (before?.credential === credential) return before.parsed;
-    const parsed = parse(credential);
-    last.set(connection, { credential, parsed });
-    return parsed;
   };
 };
 
@@ -116,14 +64,9 @@ const storedKeys = async (
   const askedAt = performance.now();
   const { rows } = await pool.query<Omit<StoredKey, 'askedAt'>>({
     name: 'api-keys-by-id',
-    text: `select key_id as "keyId", customer_id as "customerId", secret_hash as "secretHash",
-             user_id as "userId", scopes,
-             (select role from users u where u.customer_id = k.customer_id and u.user_id = k.user_id) as role,
-             ${accountVersionSql('k.customer_id')} as version,
-             coalesce(announced and (select disabled_at is null
-               from accounts a where a.customer_id = k.customer_id), false) as "isLive",
-             ${isWholeSql('credentials')} as "isWhole",
-             revoked_at is not null or coalesce(expires_at <= clock_timestamp(), false) as "isOver"
+    text: `select key_id as "keyId", secret_hash as "secretHash", scopes, announced,
+             revoked_at is not null or coalesce(expires_at <= clock_timestamp(), false) as "isOver",
+             ${holderColumns('k')}
            from api_keys k
            where key_id = any($1::text[])`,
     values: [textArray([...new Set(keyIds)])],

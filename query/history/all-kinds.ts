@@ -1,6 +1,6 @@
 import type { AuditedKind } from '../resources/audited-kind.ts';
 import type { ResourceReads } from '../resources/resource-reads.ts';
-import { accountKind, apiKeyKind, userKind } from '../accounts/history.ts';
+import { accountKind, apiKeyKind, connectedAppKind, userKind } from '../accounts/history.ts';
 import { advertiserKind } from '../advertisers/history.ts';
 import { agentKind } from '../agents/history.ts';
 import { assetKind } from '../assets/history.ts';
@@ -35,5 +35,6 @@ export const auditedKinds = (
     accountKind,
     apiKeyKind,
     userKind,
+    connectedAppKind,
   ];
 };

@@ -106,7 +106,10 @@ const otherMethod = (
     exchangeOf(response).pattern = path;
     if (isCounted) await gate.countUnrouted(request, response, path);
     if (request.method === 'OPTIONS') {
-      return sendEmpty(response, 204, { Allow: allow, ...(await preflightHeaders(origins, request, allow)) });
+      return sendEmpty(response, 204, {
+        Allow: allow,
+        ...(await preflightHeaders(origins, request, allow, routes)),
+      });
     }
     const message = `Method not allowed. Allowed: ${allow}.`;
     throw new ApiError({ code: 'METHOD_NOT_ALLOWED', message }, { Allow: allow });

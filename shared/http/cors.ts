@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { VerifiedPrincipal } from './principal.ts';
+import type { RouteBase } from './route.ts';
 
 /** The origins whose pages may call the API with a bearer credential (https://fetch.spec.whatwg.org). */
 export interface BrowserOrigins {
@@ -15,7 +16,7 @@ const originOf = ({ headers: { origin } }: IncomingMessage): string | undefined 
   origin !== undefined && ORIGIN.test(origin) ? origin : undefined;
 
 const ALLOWED_HEADERS =
-  'Authorization, Content-Type, Idempotency-Key, Last-Event-ID, Mcp-Session-Id, X-Request-Id';
+  'Authorization, Content-Type, Idempotency-Key, Last-Event-ID, Mcp-Protocol-Version, Mcp-Session-Id, X-Request-Id';
 const EXPOSED_HEADERS =
   'RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-Id, Idempotent-Replayed, WWW-Authenticate, Mcp-Session-Id';
 const PREFLIGHT_SECONDS = '600';
@@ -23,23 +24,45 @@ const PREFLIGHT_SECONDS = '600';
 /** On the answer to any origin, so that a cache does not give one origin the answer for another. */
 const VARY_ORIGIN = { Vary: 'Origin' };
 
-/** @param methods separated by commas */
+const ANY_ORIGIN = { 'Access-Control-Allow-Origin': '*' };
+
+/** Before the request is admitted, so that refusals have them, too. */
+export const setCorsHeaders = (
+  { access, anyOrigin }: Pick<RouteBase, 'access' | 'anyOrigin'>,
+  response: ServerResponse,
+): void => {
+  if (anyOrigin === true) response.setHeader('Access-Control-Allow-Origin', '*');
+  else if (access !== 'public') response.setHeader('Vary', 'Origin');
+};
+
+/** @param methods separated by commas @param routes of the path */
 export const preflightHeaders = async (
   origins: BrowserOrigins | undefined,
   request: IncomingMessage,
   methods: string,
+  routes: readonly Pick<RouteBase, 'anyOrigin'>[],
 ): Promise<Readonly<Record<string, string>>> => {
-  const origin = originOf(request);
   const isPreflight = request.headers['access-control-request-method'] !== undefined;
-  if (origins === undefined || origin === undefined || !isPreflight) return VARY_ORIGIN;
-  if (!(await origins.isRegistered(origin))) return VARY_ORIGIN;
+  const allowed = isPreflight ? await allowedOrigin(origins, request, routes) : undefined;
+  if (allowed === undefined) return VARY_ORIGIN;
   return {
     ...VARY_ORIGIN,
-    'Access-Control-Allow-Origin': origin,
+    ...allowed,
     'Access-Control-Allow-Methods': methods,
     'Access-Control-Allow-Headers': ALLOWED_HEADERS,
     'Access-Control-Max-Age': PREFLIGHT_SECONDS,
   };
+};
+
+const allowedOrigin = async (
+  origins: BrowserOrigins | undefined,
+  request: IncomingMessage,
+  routes: readonly Pick<RouteBase, 'anyOrigin'>[],
+): Promise<typeof ANY_ORIGIN | undefined> => {
+  if (routes.some(({ anyOrigin }) => anyOrigin)) return ANY_ORIGIN;
+  const origin = originOf(request);
+  if (origins === undefined || origin === undefined) return undefined;
+  return (await origins.isRegistered(origin)) ? { 'Access-Control-Allow-Origin': origin } : undefined;
 };
 
 /** Cookies never work from another origin: `Access-Control-Allow-Credentials` is not sent. */

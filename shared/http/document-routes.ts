@@ -12,6 +12,8 @@ export interface DocumentRoutesOptions extends Site {
   readonly apiName: string;
   readonly skill: (baseUrl: string) => string;
   readonly scopes: readonly string[];
+  /** Path of each protected resource, and the operation that describes it. */
+  readonly resources: readonly (readonly [path: string, operationId: string])[];
 }
 
 const tag = 'Documents';
@@ -42,7 +44,7 @@ export const documentRoutes = (
     skillRoute('/skill.md', 'getSkill', options),
     skillRoute(`${apiPath}/skill.md`, `get${apiName}Skill`, options),
     metadataRoute('', 'getProtectedResource', options),
-    metadataRoute(apiPath, `get${apiName}ProtectedResource`, options),
+    ...options.resources.map(([path, operationId]) => metadataRoute(path, operationId, options)),
   ];
   routes.unshift(frontPageRoute(options, [...routes, ...otherRoutes]));
   return routes;
@@ -84,10 +86,11 @@ const skillRoute = (path: string, operationId: string, { skill, baseUrl }: Docum
     }),
   });
 
-/** RFC 9728, section 2. No authorization server is named: there is none. */
+/** RFC 9728, section 2. */
 const ProtectedResource = z
   .object({
     resource: z.string(),
+    authorization_servers: z.array(z.string()),
     resource_name: z.string(),
     resource_documentation: z.string(),
     bearer_methods_supported: z.array(z.string()),
@@ -107,6 +110,7 @@ const metadataRoute = (
     summary: 'What a client needs to know to get a credential for this API (RFC 9728)',
     tag,
     access: 'public',
+    anyOrigin: true,
     responses: {
       200: { description: 'Protected resource metadata', data: ProtectedResource, enveloped: false },
     },
@@ -114,6 +118,7 @@ const metadataRoute = (
       status: 200,
       data: {
         resource: `${baseUrl()}${resourcePath}`,
+        authorization_servers: [new URL(baseUrl()).origin],
         resource_name: title,
         resource_documentation: `${baseUrl()}/skill.md`,
         bearer_methods_supported: ['header'],

@@ -1,6 +1,7 @@
 import type { OutgoingHttpHeader, ServerResponse } from 'node:http';
 import type { RequestHandler } from 'express';
 import { RequestClient } from './client.ts';
+import { setCorsHeaders } from './cors.ts';
 import { createDeadline } from './deadline.ts';
 import { exchangeOf } from './http-exchange.ts';
 import { isAfterLastAnswer } from './last-answer.ts';
@@ -16,7 +17,7 @@ export const handedOverHandler =
     const { requestId } = exchange;
     exchange.pattern = route.path;
     exchange.errorForm = route.errors;
-    if (route.access !== 'public') response.setHeader('Vary', 'Origin');
+    setCorsHeaders(route, response);
     const deadline = createDeadline((error) =>
       log.warn({ err: error, requestId, route: route.path }, 'failed after it was answered 503'),
     );

@@ -28,6 +28,8 @@ export interface RouteBase {
   readonly resource?: string;
   /** A public route that sets or uses cookies: requests of pages of other origins are refused. */
   readonly firstParty?: true;
+  /** Pages of any origin may read the answer: it is the same for all, and uses no cookie. */
+  readonly anyOrigin?: true;
 }
 
 /** `app.ts` serves it, `openapi.ts` documents it, tests check its answers. */

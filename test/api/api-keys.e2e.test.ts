@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Pool } from 'pg';
-import { createKeyUse, forgetSealed } from '../../command/accounts/record-key-use.ts';
+import { createKeyUse, forgetSealed, keyUses } from '../../command/accounts/record-key-use.ts';
 import { createRetiredKeys } from '../../command/accounts/retire-keys.ts';
 import type { ApiKeyResource } from '../../domain/accounts/resource.ts';
 import { createKey, createUser, setAccess } from '../../cli/operate-accounts.ts';
@@ -382,7 +382,7 @@ describe('the last use of a key', () => {
         return result;
       },
     } as unknown as Pick<Pool, 'query'>;
-    const use = createKeyUse(counting, clock);
+    const use = createKeyUse(counting, clock, keyUses);
     const usedAt = async (): Promise<string | undefined> => (await keysOf({ api }))[0]?.lastUsedAt;
     for (let n = 0; n < 1_000; n++) use.used(idOf(apiKey));
     expect([writes, await usedAt()]).toEqual([[], undefined]);
@@ -402,7 +402,7 @@ describe('the last use of a key', () => {
   it('is stored for at most 10,000 keys at a time', async () => {
     const asked: unknown[] = [];
     const counting = { query: async (statement: unknown) => void asked.push(statement) };
-    const use = createKeyUse(counting as unknown as Pick<Pool, 'query'>, { now: () => 0 });
+    const use = createKeyUse(counting as unknown as Pick<Pool, 'query'>, { now: () => 0 }, keyUses);
     for (let n = 0; n < 20_000; n++) use.used(`key-${n}`);
     await use.flush();
     expect((asked[0] as { values: string[][] }).values[0]).toHaveLength(10_000);

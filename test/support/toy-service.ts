@@ -253,6 +253,10 @@ export const startToyService = async ({
       apiName: 'Toy',
       skill: () => '# Toys\n',
       scopes: [],
+      resources: [
+        ['', 'getProtectedResource'],
+        ['/toys', 'getToyProtectedResource'],
+      ],
     },
     declared,
   );

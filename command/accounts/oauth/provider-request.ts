@@ -1,0 +1,98 @@
+import { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
+import { Scope } from '../../../domain/accounts/access.ts';
+import { clientMetadata } from './client-policy.ts';
+import { canonicalResource } from './resources.ts';
+
+export interface ProviderRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly body?: Buffer | undefined;
+}
+
+/** The answer that the library would give too late: after it has used up the refresh token. */
+export class InvalidResourceError extends Error {
+  override readonly name = 'InvalidResourceError';
+}
+
+/**
+ * What the library reads instead of the client's request: the body has been read, and the address is the one
+ * of `BASE_URL`, whatever the Host header says.
+ */
+export const providerRequest = (
+  baseUrl: string,
+  { method, url, headers, body }: ProviderRequest,
+): IncomingMessage => {
+  const { protocol, host } = new URL(baseUrl);
+  const copy = new IncomingMessage(new Socket());
+  const { 'transfer-encoding': _, 'content-length': _length, ...others } = headers;
+  copy.method = method;
+  copy.url = url;
+  copy.headers = {
+    ...others,
+    host,
+    'x-forwarded-host': host,
+    'x-forwarded-proto': protocol.slice(0, -1),
+    ...(body !== undefined && { 'content-length': String(body.length) }),
+  };
+  copy.push(body ?? null);
+  if (body !== undefined) copy.push(null);
+  copy.complete = true;
+  return copy;
+};
+
+/** Parameters of OpenID Connect that the library refuses without the scope `openid`. RFC 6749, 3.1: ignored. */
+const IGNORED = ['nonce', 'claims', 'claims_locales', 'id_token_hint', 'max_age', 'acr_values'];
+
+export const authorizationQuery = (baseUrl: string, search: string): string => {
+  const parameters = new URLSearchParams(search);
+  for (const name of IGNORED) parameters.delete(name);
+  const scopes = parameters.getAll('scope');
+  // The library refuses a repeated parameter.
+  if (scopes.length < 2) parameters.set('scope', requestedScopes(scopes[0]));
+  withCanonicalResources(baseUrl, parameters);
+  return parameters.toString();
+};
+
+/** Without one of ours: all of them. Consent leaves out what the role of the user does not allow. */
+const requestedScopes = (requested = ''): string => {
+  const known = requested
+    .split(' ')
+    .filter((scope) => Scope.safeParse(scope).success || scope === 'offline_access');
+  const asksForOurs = known.some((scope) => scope !== 'offline_access');
+  return (asksForOurs ? known : [...known, ...Scope.options]).join(' ');
+};
+
+/** @throws InvalidResourceError */
+export const tokenBody = (baseUrl: string, body: Buffer): Buffer => {
+  const parameters = new URLSearchParams(body.toString('utf8'));
+  withCanonicalResources(baseUrl, parameters);
+  const isOurs = (resource: string): boolean => canonicalResource(baseUrl, resource) !== undefined;
+  if (!parameters.getAll('resource').every(isOurs)) throw new InvalidResourceError();
+  return Buffer.from(parameters.toString());
+};
+
+const withCanonicalResources = (baseUrl: string, parameters: URLSearchParams): void => {
+  const resources = parameters.getAll('resource');
+  parameters.delete('resource');
+  for (const resource of new Set(resources.map((one) => canonicalResource(baseUrl, one) ?? one))) {
+    parameters.append('resource', resource);
+  }
+};
+
+/** A body that is not a JSON object stays: the library refuses it. @throws ClientRefusedError */
+export const registrationBody = (body: Buffer): Buffer => {
+  const given = parsed(body);
+  return given === undefined ? body : Buffer.from(JSON.stringify(clientMetadata(given)));
+};
+
+const parsed = (body: Buffer): Readonly<Record<string, unknown>> | undefined => {
+  try {
+    const value: unknown = JSON.parse(body.toString('utf8'));
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject ? (value as Readonly<Record<string, unknown>>) : undefined;
+  } catch {
+    return undefined;
+  }
+};
