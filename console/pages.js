@@ -264,13 +264,13 @@ const members = {
   },
 };
 
-/** @param {HTMLFormElement} form @param {HTMLElement | null} submitter */
-const valuesOf = (form, submitter) => {
+/** @param {HTMLFormElement} form */
+const valuesOf = (form) => {
   /** @type {Record<string, unknown>} */
   const values = {};
   for (const box of form.querySelectorAll('input[type="checkbox"]'))
     values[box.getAttribute('name') ?? ''] = [];
-  for (const [name, value] of new FormData(form, submitter)) {
+  for (const [name, value] of new FormData(form)) {
     const known = values[name];
     if (Array.isArray(known)) known.push(value);
     else if (value !== '') values[name] = value;
@@ -309,11 +309,11 @@ const followers = {
  */
 const unanswered = new WeakMap();
 
-/** @param {HTMLFormElement} form @param {HTMLElement | null} submitter */
-const submit = async (form, submitter) => {
+/** @param {HTMLFormElement} form */
+const submit = async (form) => {
   const [method = '', path = ''] = (form.dataset['send'] ?? '').replace('{uid}', uid).split(' ');
   const extra = await members[form.dataset['with'] ?? '']?.();
-  const body = JSON.stringify({ ...valuesOf(form, submitter), ...extra });
+  const body = JSON.stringify({ ...valuesOf(form), ...extra });
   const before = unanswered.get(form);
   const key = before?.body === body ? before.key : crypto.randomUUID();
   unanswered.set(form, { body, key });
@@ -362,7 +362,7 @@ const onSubmit = async (event) => {
   form.ariaBusy = 'true';
   announce('');
   try {
-    await submit(form, event.submitter);
+    await submit(form);
   } catch (error) {
     refuse(form, error);
   } finally {

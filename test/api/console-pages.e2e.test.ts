@@ -76,7 +76,9 @@ describe.each(pages)('%s', (path) => {
 
   it('names every input, and says how a browser may fill it', async () => {
     const page = await (await call(path)).text();
-    const inputs = [...page.matchAll(/<input\b[^>]*>/g)].filter(([input]) => !/ hidden\b/.test(input));
+    const inputs = [...page.matchAll(/<input\b[^>]*>/g)].filter(
+      ([input]) => !/ hidden\b|type="hidden"/.test(input),
+    );
     const labelled = [...page.matchAll(/<label\b[^]*?<\/label>/g)].filter(([label]) =>
       label.includes('<input'),
     );

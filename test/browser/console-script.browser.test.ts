@@ -255,7 +255,7 @@ describeInChromium('the script of the pages', (chromiumPath) => {
   });
 
   const consent = {
-    client: { id: 'c', name: MARKUP, host: MARKUP, isVerified: false, registration: 'dynamic' },
+    client: { id: 'c', name: MARKUP, host: MARKUP, isVerified: false, registration: 'self' },
     redirectHost: MARKUP,
     scopes: [
       { scope: 'exchange:read', description: MARKUP },
