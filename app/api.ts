@@ -2,6 +2,12 @@ import type { Pool, QueryConfig, QueryResultRow } from 'pg';
 import type { Registry } from 'prom-client';
 import { createAuthorizationServer } from '../command/accounts/oauth/authorization-server.ts';
 import { oauthRoutes } from '../command/accounts/oauth/routes.ts';
+import { createPasswords } from '../command/accounts/passwords.ts';
+import { sessionWriteRoutes } from '../command/accounts/session-routes.ts';
+import { signInRoutes } from '../command/accounts/sign-in-routes.ts';
+import { createLinkTokenOf } from '../command/workers/mail/link-token.ts';
+import { accountRowsIn } from '../projections/account-rows.ts';
+import { sessionReadRoutes } from '../query/accounts/session-routes.ts';
 import { accountWriteRoutes } from '../command/accounts/routes.ts';
 import { bareBrand, brandFetch, createFindBrand, type FindBrand } from '../command/brands/find-brand.ts';
 import { advertiserWriteRoutes } from '../command/advertisers/routes.ts';
@@ -112,6 +118,8 @@ export const apiRoutes = (dependencies: ApiDependencies): readonly AnyRoute[] =>
   const routes = [
     ...accountWriteRoutes({ store, database, clock }),
     ...accountReadRoutes(database),
+    ...signInRoutesOf(dependencies),
+    ...sessionReadRoutes(database, pool),
     ...advertiserWriteRoutes({ ...writes, ids, findBrand }),
     ...fromMemory(advertiserReadRoutes(reads)),
     ...assetWriteRoutes({
@@ -164,6 +172,22 @@ export const apiRoutes = (dependencies: ApiDependencies): readonly AnyRoute[] =>
     ...withHistory({ store, database, progress, keys, kinds, onFoldCache }, routes),
     ...oauthRoutesOf(dependencies, outbound),
   ];
+};
+
+const signInRoutesOf = ({ config, pool, store, keys, secrets }: ApiDependencies): readonly Route[] => {
+  const writes = {
+    store,
+    pool,
+    clock,
+    secrets,
+    keys,
+    rows: accountRowsIn(pool),
+    passwords: createPasswords(),
+    linkTokenOf: createLinkTokenOf(keys),
+    nextCustomerId: idSequence(pool, 'customer_ids').next,
+    verifiesAddresses: config.SMTP_URL !== undefined,
+  };
+  return [...signInRoutes(writes), ...sessionWriteRoutes(writes)];
 };
 
 const oauthRoutesOf = (

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import { createRetiredKeys } from '../command/accounts/retire-keys.ts';
+import { signInHousekeeping } from '../command/accounts/settle-sign-in.ts';
 import { unusedClients } from '../command/accounts/oauth/clients.ts';
 import { createOrphanedObjects, createOverdueReservations } from '../command/assets/sweep-assets.ts';
 import { createOldAttempts } from '../command/audit/attempt-log.ts';
@@ -38,6 +39,7 @@ export const housekeeping = ({
   const uploads = { store, pool, clock, objects };
   return {
     'API keys': createRetiredKeys({ store, pool, clock }),
+    ...signInHousekeeping({ store, pool }),
     'unused OAuth clients': unusedClients(pool),
     // An expired access token is said to be expired for this time, and to be unknown afterwards.
     'codes and tokens of OAuth clients': oldRows(pool, 'oauth_records', { column: 'expires_at', days: 1 }),

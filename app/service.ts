@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client';
 import type { ComposeMail } from '../command/workers/mail/send-mails.ts';
-import { createKeyUse, grantUses, keyUses, maintainKeys } from '../command/accounts/record-key-use.ts';
+import { createCredentialUses, maintainKeys } from '../command/accounts/record-key-use.ts';
 import { createConfirmations } from '../command/conversions/confirmations.ts';
 import type { Segments } from '../command/conversions/segments.ts';
 import { allProjections } from '../projections/all-projections.ts';
@@ -73,8 +73,7 @@ export const startService = async (
   const rateLimits = openRateLimits(config, installation, registry, log);
   const idempotency = openIdempotency(installation, replace);
   const confirmations = createConfirmations(pool, createKeyedDigest('conversion-confirmation', keys));
-  const keyUse = createKeyUse(pool, clock, keyUses);
-  const grantUse = createKeyUse(pool, clock, grantUses);
+  const uses = createCredentialUses(pool, clock);
   const [progress, changes] = [createProjectionProgress(), createProjectionProgress()];
   const ending = new AbortController();
   let server: RunningServer | undefined;
@@ -92,7 +91,7 @@ export const startService = async (
   });
   const expired = housekeeping({ ...installation, objects, log });
   const purged = { ...expired, 'idempotency keys': idempotency, 'rate windows': rateLimits, confirmations };
-  const worker = createWorker({ ...installation, config, changes, purged, log, registry, replace });
+  const worker = createWorker({ ...installation, config, changes, purged, baseUrl, log, registry, replace });
   const web = createWeb({
     ...installation,
     config,
@@ -100,8 +99,7 @@ export const startService = async (
     rateLimits,
     idempotency,
     confirmations,
-    keyUse,
-    grantUse,
+    uses,
     progress,
     readiness: readinessOf(config, installation, projector, worker, rateLimits, objects),
     baseUrl,
@@ -116,7 +114,7 @@ export const startService = async (
   const prepared = prepareDatabase(installation, config, log, ending.signal).then((isDone) => {
     if (!isDone || ending.signal.aborted) return false;
     worker.start();
-    maintainKeys(pool, [keyUse, grantUse], log, ending.signal);
+    maintainKeys(pool, uses, log, ending.signal);
     sweepDrafts(config, objects, log, ending.signal);
     projector.start();
     return true;
@@ -129,7 +127,7 @@ export const startService = async (
     await server?.drain();
     await Promise.all([worker.stop(), projector.stop()]);
     await rateLimits.close();
-    if (projector.isRunning()) await flushAll({ keyUse, grantUse, attempts: web.attempts }, log);
+    if (projector.isRunning()) await flushAll({ ...uses, attempts: web.attempts }, log);
     await installation.close();
   };
   server = await startServer(web.app, listenOptions(config, replace), log).catch(closeAfterFailure(stop));

@@ -1,7 +1,7 @@
 import type { Express } from 'express';
 import type { Pool } from 'pg';
 import type { Registry } from 'prom-client';
-import type { KeyUse } from '../command/accounts/record-key-use.ts';
+import type { CredentialUses } from '../command/accounts/record-key-use.ts';
 import { createAttemptLog, type AttemptLog } from '../command/audit/attempt-log.ts';
 import type { Confirmations } from '../command/conversions/confirmations.ts';
 import { createLedgers } from '../command/conversions/ledgers.ts';
@@ -10,6 +10,7 @@ import type { Segments } from '../command/conversions/segments.ts';
 import { Scope } from '../domain/accounts/access.ts';
 import { verifyAccessToken } from '../query/accounts/verify-access-token.ts';
 import { verifyApiKey } from '../query/accounts/verify-api-key.ts';
+import { verifySession } from '../query/accounts/verify-session.ts';
 import { systemClock as clock } from '../shared/async/clock.ts';
 import type { SnapshotStore } from '../shared/aggregate/snapshots.ts';
 import type { Config } from './config.ts';
@@ -58,8 +59,7 @@ export interface WebOptions {
   readonly rateLimits: RateLimits;
   readonly idempotency: IdempotencyStore;
   readonly confirmations: Confirmations;
-  readonly keyUse: KeyUse;
-  readonly grantUse: KeyUse;
+  readonly uses: CredentialUses;
   readonly progress: ProjectionProgress;
   readonly readiness: readonly ReadinessPart[];
   readonly baseUrl: () => string;
@@ -82,7 +82,7 @@ export interface WebOptions {
 const MIB = 1024 * 1024;
 
 export const createWeb = (options: WebOptions): { readonly app: Express; readonly attempts: AttemptLog } => {
-  const { config, pool, store, keys, rateLimits, keyUse, progress, baseUrl, isPrepared } = options;
+  const { config, pool, store, keys, rateLimits, uses, progress, baseUrl, isPrepared } = options;
   const { registry, log, onAnswer, replace } = options;
   const database = createTenantDatabase(options.requestPool, replace.tenantStatement);
   const kinds = auditedKinds({ database, progress, baseUrl });
@@ -128,13 +128,16 @@ export const createWeb = (options: WebOptions): { readonly app: Express; readonl
   const verifiers = {
     apiKey: whenPrepared(
       isPrepared,
-      verifyApiKey(pool, (keyId) => keyUse.used(keyId)),
+      verifyApiKey(pool, (keyId) => uses.keyUse.used(keyId)),
     ),
     accessToken: whenPrepared(
       isPrepared,
-      verifyAccessToken(pool, baseUrl, (grantId) => options.grantUse.used(grantId)),
+      verifyAccessToken(pool, baseUrl, (grantId) => uses.grantUse.used(grantId)),
     ),
-    session: replace.session ?? rejectAll,
+    session: whenPrepared(
+      isPrepared,
+      replace.session ?? verifySession(pool, (sessionId) => uses.sessionUse.used(sessionId)),
+    ),
   };
   const app = createApp({
     routes: [...routes, ...documentRoutes(document, routes)],
@@ -164,9 +167,6 @@ const protectedResources = [
   ['/mcp', 'getMcpProtectedResource'],
   ['/mcp/v3', 'getMcpV3ProtectedResource'],
 ] as const;
-
-/** No credential of this kind exists. */
-const rejectAll: VerifyCredential = async () => ({ outcome: 'rejected' });
 
 /** Before the database is prepared there is nothing to ask: 503, not 500. */
 const whenPrepared =

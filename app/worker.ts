@@ -2,6 +2,8 @@ import { setMaxListeners } from 'node:events';
 import { join } from 'node:path';
 import type { Pool } from 'pg';
 import type { Registry } from 'prom-client';
+import { createComposeMail } from '../command/accounts/compose-mail.ts';
+import { createLinkTokenOf } from '../command/workers/mail/link-token.ts';
 import { agentChecks } from '../command/workers/agent-checks/check-agents.ts';
 import { createFetchFeed } from '../command/workers/catalog-feeds/fetch-feed.ts';
 import { catalogFeeds } from '../command/workers/catalog-feeds/read-feed.ts';
@@ -20,6 +22,7 @@ import {
 } from '../shared/follow-log/projection-progress.ts';
 import type { Mailer } from '../shared/mail/mailer.ts';
 import { openMailer } from '../shared/mail/open-mailer.ts';
+import type { KeyRing } from '../shared/secrets/key-ring.ts';
 import type { SecretStore } from '../shared/secrets/secret-store.ts';
 import { syndicatedKinds } from '../command/syndication/resource-kinds.ts';
 import { outboundPolicyOf, type Config } from './config.ts';
@@ -43,7 +46,9 @@ export interface WorkerOptions {
   readonly pool: Pool;
   readonly store: EventStore;
   readonly snapshots: SnapshotStore;
+  readonly keys: () => Promise<KeyRing>;
   readonly secrets: SecretStore;
+  readonly baseUrl: () => string;
   readonly changes: ProjectionProgress;
   /** Expired data that the worker deletes regularly. The names are for the log. */
   readonly purged: Readonly<Record<string, Purgeable>>;
@@ -145,9 +150,11 @@ const workKindsOf = (options: WorkerOptions, workPool: Pool, mailer: Mailer): re
   mailsOf(options, mailer),
 ];
 
-/** The service itself requests no mail yet. */
-const mailsOf = ({ secrets, log, replace: { composeMail } }: WorkerOptions, mailer: Mailer): WorkKind =>
-  mails({ secrets, mailer, compose: composeMail ?? (async () => undefined), log });
+const mailsOf = (options: WorkerOptions, mailer: Mailer): WorkKind => {
+  const { secrets, pool, keys, baseUrl, log, replace } = options;
+  const compose = createComposeMail({ pool, linkTokenOf: createLinkTokenOf(keys), baseUrl });
+  return mails({ secrets, mailer, compose: replace.composeMail ?? compose, log });
+};
 
 const mailerOf = ({ config, log }: WorkerOptions): Mailer =>
   openMailer({

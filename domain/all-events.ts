@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { accountAggregate } from './accounts/account.ts';
+import { sessionAggregate } from './accounts/session.ts';
 import { oauthGrantAggregate } from './accounts/oauth-grant.ts';
 import { advertiserAggregate } from './advertisers/advertiser.ts';
 import { agentAggregate } from './agents/agent.ts';
@@ -71,6 +72,7 @@ const ofAccount = (what: string): string => `<customerId>-<${what}>`;
  */
 export const allEvents = [
   audited(accountAggregate, '<customerId>', 'ACCOUNT'),
+  audited(sessionAggregate, ofAccount('sessionId'), 'SESSION'),
   audited(oauthGrantAggregate, ofAccount('grantId'), 'CONNECTED_APP'),
   audited(advertiserAggregate, ofAccount('advertiserId'), 'ADVERTISER'),
   audited(eventSourceAggregate, ofAccount('sourceId'), 'EVENT_SOURCE', 'advertiserId'),

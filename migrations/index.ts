@@ -19,6 +19,7 @@ import { personalData } from './personal-data.ts';
 import { rateLimits } from './rate-limits.ts';
 import { readModels } from './read-models.ts';
 import { sellers } from './sellers.ts';
+import { signIn } from './sign-in.ts';
 import { syndication } from './syndication.ts';
 import { tasks } from './tasks.ts';
 import { work } from './work.ts';
@@ -36,6 +37,7 @@ interface Migration {
 export const migrations: readonly Migration[] = [
   eventLog,
   accounts,
+  signIn,
   oauth,
   readModels,
   idempotency,

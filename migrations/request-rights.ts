@@ -1,6 +1,6 @@
 import { requestTables } from './tables.ts';
 
-/** `api_keys.secret_hash` is written, never read: authentication comes first. @param role of requests */
+/** `secret_hash` is never read by requests: authentication comes first. @param role of requests */
 export const requestRights = {
   readable: requestTables,
   updatable: { table: 'api_keys', column: 'announced' },
@@ -10,5 +10,7 @@ export const requestRights = {
     grant select (key_id, customer_id, user_id, name, masked_key, scopes, created_at, expires_at, last_used_at,
       revoked_at, sealed_secret, sealed_until, announced), insert,
       update (revoked_at, sealed_secret, sealed_until, announced), delete on api_keys to ${role};
+    grant select (customer_id, session_id, user_id, method, auth_time, created_at, last_seen_at, ends_at,
+      address_prefix, agent, ended_at) on sessions to ${role};
   `,
 };

@@ -69,6 +69,10 @@ const owned = {
     'query/history/key-users.ts',
     'projections/engine/reset.ts',
   ),
+  user_addresses: own(['command/accounts/'], 'query/accounts/', 'query/history/'),
+  logins: own(['command/accounts/'], 'query/accounts/', 'app/lookups/secrets-in-use.ts'),
+  sessions: own(['command/accounts/', 'projections/account-rows.ts'], 'query/accounts/'),
+  one_time_links: own(['command/accounts/']),
   oauth_grants: own(
     ['projections/oauth-grant-rows.ts', 'command/accounts/'],
     'query/accounts/',
@@ -138,6 +142,7 @@ export const requestTables: readonly string[] = [
   ...Object.keys(shown),
   'oauth_grants',
   'audit_attempts',
+  'user_addresses',
   'account_positions',
   'conversion_positions',
   'projection_checkpoints',

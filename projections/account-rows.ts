@@ -39,14 +39,23 @@ export interface AccessRow {
   readonly disabledAt: string | null;
 }
 
-/** A row from a later revision wins, so the order of two concurrent writes does not matter. */
+/**
+ * A row from a later revision wins, so the order of two concurrent writes does not matter. Also ends the sessions that
+ * began before the account was disabled; the sweep records their ends.
+ */
 export const writeAccess = async (client: Client, accounts: readonly AccessRow[]): Promise<void> => {
   if (accounts.length === 0) return;
   await client.query({
     name: 'accounts-access',
-    text: `update accounts a set disabled_at = said.disabled_at, access_revision = said.revision
-           from unnest($1::bigint[], $2::bigint[], $3::timestamptz[]) as said(customer_id, revision, disabled_at)
-           where a.customer_id = said.customer_id and a.access_revision < said.revision`,
+    text: `with changed as (
+             update accounts a set disabled_at = said.disabled_at, access_revision = said.revision
+             from unnest($1::bigint[], $2::bigint[], $3::timestamptz[]) as said(customer_id, revision, disabled_at)
+             where a.customer_id = said.customer_id and a.access_revision < said.revision
+             returning a.customer_id, a.disabled_at
+           )
+           update sessions s set ended_at = now(), ends_at = now(), end_reason = 'disabled'
+           from changed where s.customer_id = changed.customer_id and s.created_at <= changed.disabled_at
+             and s.ended_at is null and s.ends_at > now()`,
     values: [
       accounts.map(({ customerId }) => customerId),
       accounts.map(({ revision }) => revision),

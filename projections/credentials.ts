@@ -115,6 +115,13 @@ const readEvent = (
     case 'ApiKeyRevoked':
       changes.revoked.push({ customerId, keyId: data.keyId, revokedAt: occurredAt });
       return;
+    // Their rows are no read models (docs/design/sign-in.md).
+    case 'PasswordSet':
+    case 'EmailVerified':
+    case 'TotpEnabled':
+    case 'TotpDisabled':
+    case 'LookupCodeUsed':
+      return;
     default:
       return type satisfies never;
   }

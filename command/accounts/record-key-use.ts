@@ -16,13 +16,16 @@ export interface KeyUse {
 export interface Uses {
   readonly table: string;
   readonly id: string;
+  readonly at: string;
 }
 
-export const keyUses: Uses = { table: 'api_keys', id: 'key_id' };
-export const grantUses: Uses = { table: 'oauth_grants', id: 'grant_id' };
+export const keyUses: Uses = { table: 'api_keys', id: 'key_id', at: 'last_used_at' };
+export const grantUses: Uses = { table: 'oauth_grants', id: 'grant_id', at: 'last_used_at' };
+/** Also keeps a session from being idle. */
+const sessionUses: Uses = { table: 'sessions', id: 'session_id', at: 'last_seen_at' };
 
-/** For information only: a crash may lose it, so it is not an event. */
-export const createKeyUse = (pool: Pick<Pool, 'query'>, clock: Clock, { table, id }: Uses): KeyUse => {
+/** A crash may lose the last minute, so it is not an event. */
+export const createKeyUse = (pool: Pick<Pool, 'query'>, clock: Clock, { table, id, at }: Uses): KeyUse => {
   let uses = new Map<string, string>();
   return {
     used: (usedId) => {
@@ -35,15 +38,27 @@ export const createKeyUse = (pool: Pick<Pool, 'query'>, clock: Clock, { table, i
       uses = new Map();
       await pool.query({
         name: `${table}-used`,
-        text: `update ${table} k set last_used_at = u.used_at
+        text: `update ${table} k set ${at} = u.used_at
                from unnest($1::text[], $2::timestamptz[]) as u(id, used_at)
                where k.${id} = u.id
-                 and (k.last_used_at is null or k.last_used_at < u.used_at - interval '1 minute')`,
+                 and (k.${at} is null or k.${at} < u.used_at - interval '1 minute')`,
         values: [written.map(([usedId]) => usedId), written.map(([, usedAt]) => usedAt)],
       });
     },
   };
 };
+
+export interface CredentialUses {
+  readonly keyUse: KeyUse;
+  readonly grantUse: KeyUse;
+  readonly sessionUse: KeyUse;
+}
+
+export const createCredentialUses = (pool: Pick<Pool, 'query'>, clock: Clock): CredentialUses => ({
+  keyUse: createKeyUse(pool, clock, keyUses),
+  grantUse: createKeyUse(pool, clock, grantUses),
+  sessionUse: createKeyUse(pool, clock, sessionUses),
+});
 
 /** An unannounced key keeps its secret: a repeat may complete it. */
 export const forgetSealed = (pool: Pick<Pool, 'query'>) =>
@@ -55,17 +70,17 @@ export const forgetSealed = (pool: Pick<Pool, 'query'>) =>
 
 export const maintainKeys = (
   pool: Pick<Pool, 'query'>,
-  uses: readonly KeyUse[],
+  uses: CredentialUses,
   log: Logger,
   signal: AbortSignal,
 ): void => {
   const run = async (): Promise<void> => {
     while (!signal.aborted) {
       await sleep(EVERY_MS, signal);
-      await Promise.all(uses.map((use) => use.flush()))
+      await Promise.all(Object.values(uses).map((use: KeyUse) => use.flush()))
         .then(() => forgetSealed(pool))
         .catch((error: unknown) => {
-          log.warn({ err: error }, 'the last use of keys could not be written');
+          log.warn({ err: error }, 'the last use of credentials could not be written');
         });
     }
   };

@@ -8,6 +8,7 @@ import type { EventStore } from '../../shared/event-store/event-store.ts';
 import type { Logger } from 'pino';
 import { deleteStoredSecret, secretsAfter, type StoredSecret } from '../../shared/secrets/stored-secrets.ts';
 import type { Purgeable } from '../../shared/async/purge-regularly.ts';
+import { USER } from '../accounts/two-factor.ts';
 import { MAIL } from '../workers/mail/request-mail.ts';
 import { loadAgent } from '../agents/handler.ts';
 import { loadConnection, type ConnectionStores } from '../engines/handler.ts';
@@ -31,7 +32,8 @@ const ownersOf = (stores: ConnectionStores): Readonly<Record<string, IsOrphan>> 
     streamOf: engineConnectionStream,
     events: engineConnectionEvents,
   }),
-  // The work list, which `FindInUse` reads, does not lag.
+  // Logins and the work list, which `FindInUse` reads, do not lag.
+  [USER]: async () => true,
   [MAIL]: async () => true,
 });
 

@@ -18,6 +18,10 @@ export interface KnownKey extends IssuedKey {
 export interface KnownUser {
   readonly name: string;
   readonly role: Role;
+  readonly emailVerified?: boolean;
+  readonly passwordSetAt?: string;
+  readonly totpEnabled?: boolean;
+  readonly lookupCodeUsedAt?: string;
 }
 
 /** History also shows ended keys, while commands need live keys only. */
@@ -52,12 +56,29 @@ const evolve = (before: AccountPast, event: AccountEvent): AccountPast => {
       const revoked = known && { ...known, revokedAt: event.occurredAt };
       return revoked === undefined ? past : { ...past, keys: withValue(past.keys, keyId, revoked) };
     }
+    case 'EmailVerified':
+      return withUser(past, event.data.userId, { emailVerified: true });
+    case 'PasswordSet':
+      return withUser(past, event.data.userId, { passwordSetAt: event.occurredAt });
+    case 'TotpEnabled':
+      return withUser(past, event.data.userId, { totpEnabled: true });
+    case 'TotpDisabled':
+      return withUser(past, event.data.userId, { totpEnabled: false });
+    case 'LookupCodeUsed':
+      return withUser(past, event.data.userId, { lookupCodeUsedAt: event.occurredAt });
     case 'AccountDisabled':
     case 'AccountEnabled':
       return past;
     default:
       return (event satisfies never, past);
   }
+};
+
+const withUser = (past: AccountPast, userId: string, change: Partial<KnownUser>): AccountPast => {
+  const user = valueOf(past.users, userId);
+  return user === undefined
+    ? past
+    : { ...past, users: withValue(past.users, userId, { ...user, ...change }) };
 };
 
 export const accountPast = {
@@ -68,9 +89,17 @@ export const accountPast = {
 /** Estimated memory, in bytes, that an account's state does not share with the cached state before it. */
 export const ACCOUNT_PAST_BYTES = 16_000;
 
-export const accountMembers = ({ customerId, name, status, disabledAt, users }: OpenedAccount) => ({
+export const accountMembers = ({
+  customerId,
+  name,
+  customerDomain,
+  status,
+  disabledAt,
+  users,
+}: OpenedAccount) => ({
   id: customerId,
   company: name,
+  customerDomain,
   status,
   disabledAt,
   users,
@@ -125,4 +154,4 @@ const keyAt = (
   };
 };
 
-export const userMembers = (id: string, { name, role }: KnownUser) => ({ id, name, role });
+export const userMembers = (id: string, user: KnownUser) => ({ id, ...user });

@@ -1,6 +1,6 @@
 import { accept, refuse, type Decision } from '../decision.ts';
 import { scopesOfRole, type Role, type Scope } from './access.ts';
-import { accountEvents, type AccountEvent } from './events.ts';
+import { accountEvents, type AccountEvent, type PasswordSource } from './events.ts';
 
 export const ACCOUNT = 'account';
 
@@ -32,13 +32,23 @@ export interface IssuedKey {
   readonly expiresAt?: string | undefined;
 }
 
+/** What decides whether a sign-in event is new. */
+export interface UserSignIn {
+  readonly password?: boolean;
+  readonly emailVerified?: boolean;
+  readonly totp?: boolean;
+}
+
 export interface OpenedAccount {
   readonly status: 'OPEN' | 'DISABLED';
   readonly disabledAt?: string;
   readonly customerId: number;
   readonly name: string;
   readonly sellerId?: number | undefined;
+  readonly customerDomain?: string | undefined;
   readonly users: Readonly<Record<string, Role>>;
+  /** By user id, without users who never signed in. */
+  readonly signIns: Readonly<Record<string, UserSignIn>>;
   /** By id, without revoked keys. */
   readonly keys: Readonly<Record<string, IssuedKey>>;
 }
@@ -47,9 +57,10 @@ export type Account = { readonly status: 'NONE' } | OpenedAccount;
 
 const evolve = (state: Account, event: AccountEvent): Account => {
   if (event.type === 'AccountOpened') {
-    const { customerId, name, sellerId } = event.data;
+    const { customerId, name, sellerId, customerDomain } = event.data;
     const { userId, role } = firstUser(customerId, sellerId);
-    return { status: 'OPEN', customerId, name, sellerId, users: { [userId]: role }, keys: {} };
+    const users = { [userId]: role };
+    return { status: 'OPEN', customerId, name, sellerId, customerDomain, users, signIns: {}, keys: {} };
   }
   if (state.status === 'NONE') return state;
   switch (event.type) {
@@ -67,10 +78,25 @@ const evolve = (state: Account, event: AccountEvent): Account => {
       const { [event.data.keyId]: _, ...keys } = state.keys;
       return { ...state, keys };
     }
+    case 'EmailVerified':
+      return withSignIn(state, event.data.userId, { emailVerified: true });
+    case 'TotpEnabled':
+      return withSignIn(state, event.data.userId, { totp: true });
+    case 'TotpDisabled':
+      return withSignIn(state, event.data.userId, { totp: false });
+    case 'PasswordSet':
+      return withSignIn(state, event.data.userId, { password: true });
+    case 'LookupCodeUsed':
+      return state;
     default:
       return (event satisfies never, state);
   }
 };
+
+const withSignIn = (state: OpenedAccount, userId: string, change: UserSignIn): OpenedAccount => ({
+  ...state,
+  signIns: { ...state.signIns, [userId]: { ...state.signIns[userId], ...change } },
+});
 
 type ApiKeyIssued = Extract<AccountEvent, { type: 'ApiKeyIssued' }>;
 
@@ -90,7 +116,10 @@ export interface OpenAccount {
   readonly customerId: number;
   readonly name: string;
   readonly sellerId?: number | undefined;
-  readonly firstKey: { readonly keyId: string; readonly name: string; readonly maskedKey: string };
+  readonly customerDomain?: string | undefined;
+  readonly firstKey?: { readonly keyId: string; readonly name: string; readonly maskedKey: string };
+  /** Of the first user, at sign-up. */
+  readonly firstPassword?: { readonly emailVerified: boolean };
 }
 
 export interface SetAccess {
@@ -122,7 +151,21 @@ export interface RevokeApiKey {
   readonly keyId: string;
 }
 
-export type AccountCommand = OpenAccount | SetAccess | AddUser | IssueApiKey | RevokeApiKey;
+export interface SetPassword {
+  readonly type: 'SetPassword';
+  readonly now: string;
+  readonly userId: string;
+  readonly by: PasswordSource;
+}
+
+export interface ChangeSignIn {
+  readonly type: 'VerifyEmail' | 'EnableTotp' | 'DisableTotp' | 'UseLookupCode';
+  readonly now: string;
+  readonly userId: string;
+}
+
+export type AccountCommand =
+  OpenAccount | SetAccess | AddUser | IssueApiKey | RevokeApiKey | SetPassword | ChangeSignIn;
 
 export type AccountRefusal =
   | { readonly reason: 'already-open' }
@@ -136,14 +179,24 @@ export type AccountRefusal =
 type AccountDecision = Decision<AccountEvent, AccountRefusal>;
 
 const openAccount = (command: OpenAccount): AccountDecision => {
-  const { now: occurredAt, customerId, name, sellerId, firstKey } = command;
+  const { now: occurredAt, customerId, name, sellerId, customerDomain, firstKey, firstPassword } = command;
   const { userId, role } = firstUser(customerId, sellerId);
-  const opened = sellerId === undefined ? { customerId, name } : { customerId, name, sellerId };
-  const data = { ...firstKey, userId, scopes: [...scopesOfRole(role)] };
-  return accept(
-    { type: 'AccountOpened', data: opened, occurredAt },
-    { type: 'ApiKeyIssued', data, occurredAt },
-  );
+  const data = {
+    customerId,
+    name,
+    ...(sellerId === undefined ? {} : { sellerId }),
+    ...(customerDomain === undefined ? {} : { customerDomain }),
+  };
+  const events: AccountEvent[] = [{ type: 'AccountOpened', data, occurredAt }];
+  if (firstKey !== undefined) {
+    const key = { ...firstKey, userId, scopes: [...scopesOfRole(role)] };
+    events.push({ type: 'ApiKeyIssued', data: key, occurredAt });
+  }
+  if (firstPassword !== undefined) {
+    events.push({ type: 'PasswordSet', data: { userId, by: 'sign-up' }, occurredAt });
+    if (firstPassword.emailVerified) events.push({ type: 'EmailVerified', data: { userId }, occurredAt });
+  }
+  return accept(...events);
 };
 
 const setAccess = ({ type, now: occurredAt }: SetAccess, { status }: OpenedAccount): AccountDecision => {
@@ -187,6 +240,29 @@ const isActive = ({ expiresAt }: IssuedKey, now: string): boolean =>
 const revokeApiKey = ({ now: occurredAt, keyId }: RevokeApiKey, { keys }: OpenedAccount): AccountDecision =>
   keys[keyId] === undefined ? accept() : accept({ type: 'ApiKeyRevoked', data: { keyId }, occurredAt });
 
+const setPassword = ({ now: occurredAt, userId, by }: SetPassword): AccountDecision =>
+  accept({ type: 'PasswordSet', data: { userId, by }, occurredAt });
+
+const changeSignIn = (
+  { type, now: occurredAt, userId }: ChangeSignIn,
+  { signIns }: OpenedAccount,
+): AccountDecision => {
+  const { emailVerified = false, totp = false } = signIns[userId] ?? {};
+  const data = { userId };
+  switch (type) {
+    case 'VerifyEmail':
+      return emailVerified ? accept() : accept({ type: 'EmailVerified', data, occurredAt });
+    case 'EnableTotp':
+      return totp ? accept() : accept({ type: 'TotpEnabled', data, occurredAt });
+    case 'DisableTotp':
+      return totp ? accept({ type: 'TotpDisabled', data, occurredAt }) : accept();
+    case 'UseLookupCode':
+      return accept({ type: 'LookupCodeUsed', data, occurredAt });
+    default:
+      return type satisfies never;
+  }
+};
+
 const decide = (command: AccountCommand, state: Account): AccountDecision => {
   if (command.type === 'OpenAccount') {
     return state.status === 'NONE' ? openAccount(command) : refuse({ reason: 'already-open' });
@@ -202,6 +278,13 @@ const decide = (command: AccountCommand, state: Account): AccountDecision => {
       return issueApiKey(command, state);
     case 'RevokeApiKey':
       return revokeApiKey(command, state);
+    case 'SetPassword':
+    case 'VerifyEmail':
+    case 'EnableTotp':
+    case 'DisableTotp':
+    case 'UseLookupCode':
+      if (state.users[command.userId] === undefined) return refuse({ reason: 'no-such-user' });
+      return command.type === 'SetPassword' ? setPassword(command) : changeSignIn(command, state);
     default:
       return command satisfies never;
   }

@@ -3,9 +3,19 @@ import type { EventsOf } from '../decision.ts';
 import { Role, Scope } from './access.ts';
 
 /** The first user comes with the account (`firstUser`). With `sellerId` it is a seller's account: it cannot buy. */
-const AccountOpened = z.object({ customerId: z.int(), name: z.string(), sellerId: z.int().optional() });
+const AccountOpened = z.object({
+  customerId: z.int(),
+  name: z.string(),
+  sellerId: z.int().optional(),
+  customerDomain: z.string().optional(),
+});
 
-const UserAdded = z.object({ userId: z.string(), name: z.string(), role: Role });
+const UserAdded = z.object({
+  userId: z.string(),
+  name: z.string(),
+  role: Role,
+  invitationId: z.string().optional(),
+});
 
 /** Without key and hash. Old events name no user (the first one), or no scopes (all of the role). */
 const ApiKeyIssued = z.object({
@@ -19,6 +29,13 @@ const ApiKeyIssued = z.object({
 
 const ApiKeyRevoked = z.object({ keyId: z.string() });
 
+export const PasswordSource = z.enum(['sign-up', 'invitation', 'link', 'change', 'reset']);
+export type PasswordSource = z.infer<typeof PasswordSource>;
+
+/** Events name the user only: addresses, hashes and codes can be deleted, events cannot. */
+const OfUser = z.object({ userId: z.string() });
+const PasswordSet = z.object({ userId: z.string(), by: PasswordSource });
+
 const NoData = z.object({});
 
 /** Version 2 adds role and scope of sellers: a program that supports version 1 only parks the stream. */
@@ -31,6 +48,11 @@ export const accountEvents = {
   UserAdded: { ...withSellers, data: UserAdded },
   ApiKeyIssued: { ...withSellers, data: ApiKeyIssued },
   ApiKeyRevoked: { schemaVersion: 1, data: ApiKeyRevoked },
+  PasswordSet: { schemaVersion: 1, data: PasswordSet },
+  EmailVerified: { schemaVersion: 1, data: OfUser },
+  TotpEnabled: { schemaVersion: 1, data: OfUser },
+  TotpDisabled: { schemaVersion: 1, data: OfUser },
+  LookupCodeUsed: { schemaVersion: 1, data: OfUser },
 } as const;
 
 export type AccountEvent = EventsOf<typeof accountEvents>;

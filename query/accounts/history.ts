@@ -11,8 +11,11 @@ import {
 } from '../../domain/accounts/account-history.ts';
 import { accountStream, type OpenedAccount } from '../../domain/accounts/account.ts';
 import { oauthGrantAggregate, oauthGrantStream } from '../../domain/accounts/oauth-grant.ts';
+import { sessionFold, sessionStream } from '../../domain/accounts/session.ts';
 import { valueOf } from '../../domain/accounts/shared-map.ts';
 import { apiKeyList, connectedApps } from './routes.ts';
+import { sessionsPath } from './session-routes.ts';
+import { pathTextId } from '../../shared/http/schemas.ts';
 import { auditedKind } from '../resources/audited-kind.ts';
 import { boundedText } from '../../domain/values.ts';
 import { buyer } from '../resources/resource-paths.ts';
@@ -108,5 +111,25 @@ export const connectedAppKind = auditedKind({
     tag: 'Accounts',
     access: 'exchange:admin',
     find: (customerId, { grantId }) => ({ stream: oauthGrantStream(customerId, String(grantId)) }),
+  },
+});
+
+export const userSessionKind = auditedKind({
+  ...sessionFold,
+  resourceType: 'SESSION',
+  noun: 'session',
+  live: (state) => (state.status === 'NONE' ? undefined : state),
+  idOf: ({ sessionId }) => sessionId,
+  streamsOf: (customerId, shown) => [sessionStream(customerId, shown.toLowerCase())],
+  audited: ({ sessionId, ...session }) => ({ id: sessionId, ...session }),
+  place: {
+    path: `${sessionsPath}/{id}`,
+    params: z.object({ id: pathTextId('session') }),
+    tag: 'Sign-in',
+    access: 'exchange:admin',
+    find: (customerId, { id }) =>
+      z.uuid().safeParse(id).success
+        ? { stream: sessionStream(customerId, String(id).toLowerCase()) }
+        : undefined,
   },
 });

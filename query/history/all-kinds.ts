@@ -1,6 +1,6 @@
 import type { AuditedKind } from '../resources/audited-kind.ts';
 import type { ResourceReads } from '../resources/resource-reads.ts';
-import { accountKind, apiKeyKind, connectedAppKind, userKind } from '../accounts/history.ts';
+import { accountKind, apiKeyKind, connectedAppKind, userKind, userSessionKind } from '../accounts/history.ts';
 import { advertiserKind } from '../advertisers/history.ts';
 import { agentKind } from '../agents/history.ts';
 import { assetKind } from '../assets/history.ts';
@@ -36,5 +36,6 @@ export const auditedKinds = (
     apiKeyKind,
     userKind,
     connectedAppKind,
+    userSessionKind,
   ];
 };

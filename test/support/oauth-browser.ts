@@ -8,7 +8,11 @@ export class OAuthBrowser {
 
   constructor(service: Pick<RunningService, 'baseUrl'>, session: string) {
     this.service = service;
-    this.cookies.set('__Host-sc_session', { path: '/', value: session });
+    this.signIn(session);
+  }
+
+  signIn(session: string): void {
+    this.cookies.set('__Host-sc_session /', { path: '/', value: session });
   }
 
   async fetch(url: string | URL, init: RequestInit = {}): Promise<Response> {

@@ -47,9 +47,9 @@ export const createProvider = async (options: ProviderOptions): Promise<Provider
     const cookies = usedCookies([ctx.response.headers['set-cookie'] ?? []].flat());
     if (cookies.length > 0) ctx.set('Set-Cookie', [...cookies]);
     else ctx.remove('Set-Cookie');
-    if (ctx.path === METADATA_PATH && ctx.status === 200) {
-      ctx.body = serverMetadata(ctx.body as Readonly<Record<string, unknown>>);
-    }
+    const body = ctx.body as Readonly<Record<string, unknown>>;
+    if (ctx.path === METADATA_PATH && ctx.status === 200) ctx.body = serverMetadata(body);
+    if (ctx.status === 201) ctx.body = pick(body, REGISTERED);
   });
   provider.on('server_error', (ctx, error) => {
     ctx.status = options.onError(error);
@@ -209,10 +209,25 @@ const prefixTokens = ({ AccessToken, RefreshToken }: Provider): void => {
 
 /** RFC 8414. What the library adds for OpenID Connect is left out: there are no ID tokens and no keys. */
 const serverMetadata = (all: Readonly<Record<string, unknown>>) => ({
-  ...Object.fromEntries(PUBLISHED.flatMap((name) => (all[name] === undefined ? [] : [[name, all[name]]]))),
+  ...pick(all, PUBLISHED),
   scopes_supported: [...Scope.options, 'offline_access'],
   response_modes_supported: ['query'],
 });
+
+const pick = (all: Readonly<Record<string, unknown>>, names: readonly string[]) =>
+  Object.fromEntries(names.flatMap((name) => (all[name] === undefined ? [] : [[name, all[name]]])));
+
+/** RFC 7591, 3.2.1. */
+const REGISTERED = [
+  'client_id',
+  'client_id_issued_at',
+  'client_name',
+  'redirect_uris',
+  'application_type',
+  'grant_types',
+  'response_types',
+  'token_endpoint_auth_method',
+] as const;
 
 const PUBLISHED = [
   'issuer',

@@ -1,0 +1,122 @@
+import type { Pool } from 'pg';
+import { z } from 'zod';
+import { emailKeyOf } from '../../domain/accounts/address.ts';
+import type { Mail } from '../../shared/mail/mailer.ts';
+import type { LinkTokenOf } from '../workers/mail/link-token.ts';
+import type { ComposeMail } from '../workers/mail/send-mails.ts';
+import { findLoginOfAddress, findLoginOfUser } from './login-rows.ts';
+import { insertLink } from './one-time-links.ts';
+import { RESET_MS } from './password-reset.ts';
+import { PendingSignUp } from './sign-up.ts';
+
+const SIGN_UP_HOURS = 24;
+const HOUR_MS = 3_600_000;
+
+const MailRequest = z.discriminatedUnion('type', [
+  PendingSignUp.extend({ type: z.literal('sign-up') }),
+  z.object({ type: z.literal('password-reset'), email: z.string() }),
+  z.object({ type: z.literal('password-changed'), userId: z.string() }),
+]);
+
+export interface ComposeOptions {
+  readonly pool: Pool;
+  readonly linkTokenOf: LinkTokenOf;
+  /** Never from a request: its `Host` is the client's. */
+  readonly baseUrl: () => string;
+}
+
+/** The links are stored here, not by the request: the answer to it must not depend on the address. */
+export const createComposeMail =
+  (options: ComposeOptions): ComposeMail =>
+  async (customerId, mailId, given) => {
+    const request = MailRequest.parse(given);
+    switch (request.type) {
+      case 'sign-up': {
+        const { type: _, ...pending } = request;
+        return signUpMail(options, mailId, pending);
+      }
+      case 'password-reset':
+        return resetMail(options, mailId, request.email);
+      case 'password-changed':
+        return changedMail(options, { customerId, userId: request.userId });
+      default:
+        return request satisfies never;
+    }
+  };
+
+/** After `#`: browsers do not send it, so no log has it. */
+const linkTo = ({ baseUrl }: ComposeOptions, page: string, token: string): string =>
+  `${baseUrl()}/console/${page}#token=${token}`;
+
+const paragraphs = (...texts: readonly string[]): string => `${texts.join('\n\n')}\n`;
+
+const signUpMail = async (
+  options: ComposeOptions,
+  mailId: string,
+  pending: PendingSignUp,
+): Promise<Mail | undefined> => {
+  const { pool, linkTokenOf, baseUrl } = options;
+  const { email: to } = pending;
+  if ((await findLoginOfAddress(pool, emailKeyOf(to))) !== undefined) return knownMail(to, baseUrl());
+  const token = await linkTokenOf(mailId);
+  const link = { purpose: 'sign-up', customerId: 0, data: pending, validMs: SIGN_UP_HOURS * HOUR_MS } as const;
+  if ((await insertLink(pool, token, link)) === undefined) return undefined;
+  return {
+    to,
+    subject: 'Confirm your address',
+    text: paragraphs(
+      'You signed up for the Buyer Exchange with this address. Open this link and enter your password to open the account:',
+      linkTo(options, 'verify-email', token),
+      `The link works once, within ${SIGN_UP_HOURS} hours. If you did not sign up, ignore this mail: no account is opened.`,
+    ),
+  };
+};
+
+const knownMail = (to: string, baseUrl: string): Mail => ({
+  to,
+  subject: 'You have an account already',
+  text: paragraphs(
+    'Somebody signed up for the Buyer Exchange with this address, which has an account already. Sign in here:',
+    `${baseUrl}/console/sign-in`,
+    'If you forgot the password, ask for a new one there. If it was not you, ignore this mail: nothing has changed.',
+  ),
+});
+
+const resetMail = async (
+  options: ComposeOptions,
+  mailId: string,
+  email: string,
+): Promise<Mail | undefined> => {
+  const { pool, linkTokenOf } = options;
+  const login = await findLoginOfAddress(pool, emailKeyOf(email));
+  if (login?.isOpen !== true) return undefined;
+  const token = await linkTokenOf(mailId);
+  const { customerId, userId } = login;
+  const link = { purpose: 'password-reset', customerId, userId, validMs: RESET_MS } as const;
+  if ((await insertLink(pool, token, link)) === undefined) return undefined;
+  return {
+    to: login.email,
+    subject: 'Choose a new password',
+    text: paragraphs(
+      'Open this link to choose a new password for the Buyer Exchange:',
+      linkTo(options, 'password-reset', token),
+      `The link works once, within ${RESET_MS / 60_000} minutes. If you did not ask for it, ignore this mail: your password stays.`,
+    ),
+  };
+};
+
+const changedMail = async (
+  { pool, baseUrl }: ComposeOptions,
+  user: { readonly customerId: number; readonly userId: string },
+): Promise<Mail | undefined> => {
+  const login = await findLoginOfUser(pool, user);
+  if (login === undefined) return undefined;
+  return {
+    to: login.email,
+    subject: 'Your password was changed',
+    text: paragraphs(
+      'The password of your user of the Buyer Exchange was changed, and other sessions of it were ended.',
+      `If it was not you, ask for a new password at once: ${baseUrl()}/console/password-reset`,
+    ),
+  };
+};

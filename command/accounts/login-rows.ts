@@ -1,0 +1,301 @@
+import type { ClientBase, Pool } from 'pg';
+import { NotDoneError } from '../../shared/http/errors.ts';
+import { isWholeSql } from '../../shared/follow-log/written-position.ts';
+import type { Role } from '../../domain/accounts/access.ts';
+
+/** Addresses and logins of users. No event contains them: they can be deleted. */
+
+export type Database = Pick<Pool, 'query'> | Pick<ClientBase, 'query'>;
+
+export interface UserKey {
+  readonly customerId: number;
+  readonly userId: string;
+}
+
+export interface Login extends UserKey {
+  readonly email: string;
+  readonly isVerified: boolean;
+  readonly company: string;
+  readonly role: Role;
+  /** The account is not disabled. */
+  readonly isOpen: boolean;
+  readonly passwordHash: string;
+  readonly totpSecretId: string | null;
+  readonly totpPendingId: string | null;
+  readonly totpLastStep: number | null;
+  /** Too many wrong codes in a short time. */
+  readonly isCodeBlocked: boolean;
+}
+
+const CODE_FAILURES_MAX = 10;
+const CODE_MINUTES = 15;
+
+const columns = `a.customer_id::float8 as "customerId", a.user_id as "userId", a.email,
+  a.verified_at is not null as "isVerified", c.name as company, u.role, c.disabled_at is null as "isOpen",
+  l.password_hash as "passwordHash", l.totp_secret_id as "totpSecretId", l.totp_pending_id as "totpPendingId",
+  l.totp_last_step::float8 as "totpLastStep",
+  l.code_failures >= ${CODE_FAILURES_MAX}
+    and l.code_failed_at > clock_timestamp() - interval '${CODE_MINUTES} minutes' as "isCodeBlocked"`;
+
+const joined = `user_addresses a
+  join logins l on l.customer_id = a.customer_id and l.user_id = a.user_id
+  join users u on u.customer_id = a.customer_id and u.user_id = a.user_id
+  join accounts c on c.customer_id = a.customer_id and a.announced`;
+
+type FoundLogin = Partial<Login> & { readonly isWhole: boolean };
+
+const loginOf = ([row]: readonly FoundLogin[]): Login | undefined => {
+  // During a rebuild the tables cannot tell which accounts are open.
+  if (row?.isWhole !== true) throw new NotDoneError('Credentials are being rebuilt. Repeat the request later.');
+  const { isWhole: _, ...login } = row;
+  return typeof login.userId === 'string' ? (login as Login) : undefined;
+};
+
+/** @throws ApiError SERVICE_UNAVAILABLE */
+export const findLoginOfAddress = async (
+  database: Database,
+  emailKey: string,
+): Promise<Login | undefined> => {
+  const { rows } = await database.query<FoundLogin>({
+    name: 'login-of-address',
+    text: `select ${isWholeSql('credentials')} as "isWhole", found.*
+           from (select) one left join (select ${columns} from ${joined} where a.email_key = $1) found on true`,
+    values: [emailKey],
+  });
+  return loginOf(rows);
+};
+
+/** @throws ApiError SERVICE_UNAVAILABLE */
+export const findLoginOfUser = async (
+  database: Database,
+  { customerId, userId }: UserKey,
+): Promise<Login | undefined> => {
+  const { rows } = await database.query<FoundLogin>({
+    name: 'login-of-user',
+    text: `select ${isWholeSql('credentials')} as "isWhole", found.*
+           from (select) one
+           left join (select ${columns} from ${joined} where a.customer_id = $1 and a.user_id = $2) found on true`,
+    values: [customerId, userId],
+  });
+  return loginOf(rows);
+};
+
+export interface NewLogin extends UserKey {
+  readonly email: string;
+  readonly emailKey: string;
+  readonly passwordHash: string;
+  readonly isVerified: boolean;
+}
+
+/**
+ * Both rows or none, before the event of the password. They have no effect until they are announced. Of two users that
+ * claim the same address at once, one gets it.
+ * @returns false if another user has the address; true for a repeat
+ */
+export const claimAddress = async (database: Database, login: NewLogin): Promise<boolean> => {
+  const { customerId, userId, email, emailKey, passwordHash, isVerified } = login;
+  const { rows } = await database.query<{ isOurs: boolean }>({
+    name: 'address-claim',
+    text: `with claimed as (
+             insert into user_addresses (customer_id, user_id, email, email_key, verified_at)
+             values ($1, $2, $3, $4, case when $6 then clock_timestamp() end)
+             on conflict do nothing returning customer_id, user_id
+           ), login as (
+             insert into logins (customer_id, user_id, password_hash)
+             select customer_id, user_id, $5 from claimed
+           )
+           select true as "isOurs" from claimed
+           union all
+           select true from user_addresses where customer_id = $1 and user_id = $2 and email_key = $4`,
+    values: [customerId, userId, email, emailKey, passwordHash, isVerified],
+  });
+  return rows.length > 0;
+};
+
+/** After the event of the password. After a crash in between, the sweep does it. */
+export const announceAddress = async (
+  database: Database,
+  { customerId, userId }: UserKey,
+): Promise<void> => {
+  await database.query({
+    name: 'address-announce',
+    text: `update user_addresses set announced = true where customer_id = $1 and user_id = $2`,
+    values: [customerId, userId],
+  });
+};
+
+export interface UnannouncedAddress extends UserKey {
+  readonly createdAt: string;
+  /** No command can announce it any more. */
+  readonly isOld: boolean;
+}
+
+export const unannouncedAddresses = async (
+  database: Database,
+  after: UnannouncedAddress | undefined,
+  rowsMax: number,
+): Promise<readonly UnannouncedAddress[]> => {
+  const { rows } = await database.query<UnannouncedAddress>({
+    name: 'addresses-unannounced',
+    text: `select customer_id::float8 as "customerId", user_id as "userId", created_at::text as "createdAt",
+             created_at < clock_timestamp() - interval '10 minutes' as "isOld"
+           from user_addresses
+           where not announced and created_at < clock_timestamp() - interval '1 minute'
+             and created_at >= $1::timestamptz and (created_at, customer_id, user_id) > ($1::timestamptz, $2, $3)
+           order by created_at, customer_id, user_id limit $4`,
+    values: [after?.createdAt ?? '-infinity', after?.customerId ?? 0, after?.userId ?? '', rowsMax],
+  });
+  return rows;
+};
+
+/** With the login, and the second factor. The sweep of secrets deletes the seed. */
+export const deleteAddress = async (database: Database, { customerId, userId }: UserKey): Promise<void> => {
+  await database.query({
+    name: 'address-delete',
+    text: `with address as (delete from user_addresses where customer_id = $1 and user_id = $2),
+             links as (delete from one_time_links where customer_id = $1 and user_id = $2)
+           delete from logins where customer_id = $1 and user_id = $2`,
+    values: [customerId, userId],
+  });
+};
+
+/** @param before the hash that was checked @returns false if the password has changed since */
+export const replaceHash = async (
+  database: Database,
+  { customerId, userId }: UserKey,
+  before: string,
+  next: string,
+): Promise<boolean> => {
+  const { rowCount } = await database.query({
+    name: 'login-rehash',
+    text: `update logins set password_hash = $4
+           where customer_id = $1 and user_id = $2 and password_hash = $3`,
+    values: [customerId, userId, before, next],
+  });
+  return rowCount === 1;
+};
+
+/** Links that would set the password once more end, too. @param before as for `replaceHash`; undefined: any */
+export const setPasswordRow = async (
+  database: Database,
+  { customerId, userId }: UserKey,
+  passwordHash: string,
+  {
+    before,
+    isVerified = false,
+  }: { readonly before?: string | undefined; readonly isVerified?: boolean | undefined } = {},
+): Promise<boolean> => {
+  const { rowCount } = await database.query({
+    name: 'login-set-password',
+    text: `with links as (
+             delete from one_time_links where customer_id = $1 and user_id = $2 and used_at is null
+           ), verified as (
+             update user_addresses set verified_at = coalesce(verified_at, clock_timestamp())
+             where customer_id = $1 and user_id = $2 and $5
+           )
+           update logins set password_hash = $3, password_changed_at = clock_timestamp()
+           where customer_id = $1 and user_id = $2 and ($4::text is null or password_hash = $4)`,
+    values: [customerId, userId, passwordHash, before ?? null, isVerified],
+  });
+  return rowCount === 1;
+};
+
+/** One update, so that a step is accepted once. @returns false if it was accepted before */
+export const acceptStep = async (
+  database: Database,
+  { customerId, userId, totpSecretId }: Pick<Login, 'customerId' | 'userId' | 'totpSecretId'>,
+  step: number,
+): Promise<boolean> => {
+  const { rowCount } = await database.query({
+    name: 'login-accept-step',
+    text: `update logins set totp_last_step = $4, code_failures = 0
+           where customer_id = $1 and user_id = $2 and totp_secret_id = $3
+             and (totp_last_step is null or totp_last_step < $4)`,
+    values: [customerId, userId, totpSecretId, step],
+  });
+  return rowCount === 1;
+};
+
+/** One update, so that a code works once. */
+export const takeLookupCode = async (
+  database: Database,
+  { customerId, userId }: UserKey,
+  codeHash: Buffer,
+): Promise<boolean> => {
+  const { rowCount } = await database.query({
+    name: 'login-take-lookup-code',
+    text: `update logins set lookup_codes = array_remove(lookup_codes, $3::bytea), code_failures = 0
+           where customer_id = $1 and user_id = $2 and totp_secret_id is not null
+             and $3::bytea = any(lookup_codes)`,
+    values: [customerId, userId, codeHash],
+  });
+  return rowCount === 1;
+};
+
+export const countCodeFailure = async (
+  database: Database,
+  { customerId, userId }: UserKey,
+): Promise<void> => {
+  await database.query({
+    name: 'login-code-failure',
+    text: `update logins set code_failed_at = clock_timestamp(), code_failures =
+             case when code_failed_at > clock_timestamp() - interval '${CODE_MINUTES} minutes'
+               then code_failures + 1 else 1 end
+           where customer_id = $1 and user_id = $2`,
+    values: [customerId, userId],
+  });
+};
+
+/** @returns false if the user has a second factor already */
+export const setPendingSeed = async (
+  database: Database,
+  { customerId, userId }: UserKey,
+  secretId: string,
+): Promise<boolean> => {
+  const { rowCount } = await database.query({
+    name: 'login-pending-seed',
+    text: `update logins set totp_pending_id = $3
+           where customer_id = $1 and user_id = $2 and totp_secret_id is null`,
+    values: [customerId, userId, secretId],
+  });
+  return rowCount === 1;
+};
+
+export interface ConfirmedSeed extends UserKey {
+  readonly secretId: string;
+  readonly step: number;
+  readonly codeHashes: readonly Buffer[];
+}
+
+/** @returns false if the seed is not the pending one */
+export const confirmSeed = async (
+  database: Database,
+  { customerId, userId, secretId, step, codeHashes }: ConfirmedSeed,
+): Promise<boolean> => {
+  const { rowCount } = await database.query({
+    name: 'login-confirm-seed',
+    text: `update logins set totp_secret_id = totp_pending_id, totp_pending_id = null, totp_last_step = $4,
+             lookup_codes = $5::bytea[], code_failures = 0
+           where customer_id = $1 and user_id = $2 and totp_pending_id = $3 and totp_secret_id is null`,
+    values: [customerId, userId, secretId, step, codeHashes],
+  });
+  return rowCount === 1;
+};
+
+/** @returns the id of the seed, for its deletion */
+export const removeSeed = async (
+  database: Database,
+  { customerId, userId }: UserKey,
+): Promise<string | undefined> => {
+  const { rows } = await database.query<{ secretId: string | null }>({
+    name: 'login-remove-seed',
+    text: `update logins l set totp_secret_id = null, totp_pending_id = null, totp_last_step = null,
+             lookup_codes = '{}', code_failures = 0
+           from logins before
+           where l.customer_id = $1 and l.user_id = $2
+             and before.customer_id = $1 and before.user_id = $2
+           returning before.totp_secret_id as "secretId"`,
+    values: [customerId, userId],
+  });
+  return rows[0]?.secretId ?? undefined;
+};

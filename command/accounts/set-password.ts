@@ -1,0 +1,55 @@
+import type { Pool } from 'pg';
+import type { PasswordSource } from '../../domain/accounts/events.ts';
+import type { CommandContext } from '../../shared/aggregate/command-context.ts';
+import { derivedId } from '../../shared/aggregate/ids.ts';
+import { isoTimestamp } from '../../shared/async/clock.ts';
+import { inTransaction } from '../../shared/postgres/pool.ts';
+import type { KeyRing } from '../../shared/secrets/key-ring.ts';
+import { requestMail } from '../workers/mail/request-mail.ts';
+import { accountOf, runOnAccount } from './handler.ts';
+import { setPasswordRow, type UserKey } from './login-rows.ts';
+import { endSessionsOfUser } from './session-rows.ts';
+import { recordEnds, type SessionWrites } from './sessions.ts';
+
+export interface PasswordWrites extends SessionWrites {
+  readonly pool: Pool;
+  readonly keys: () => Promise<KeyRing>;
+}
+
+export interface NextPassword extends UserKey {
+  readonly passwordHash: string;
+  readonly by: PasswordSource;
+  /** The hash that was checked. Undefined: the caller holds a link. */
+  readonly before?: string;
+  /** The link came by mail. */
+  readonly isVerified?: boolean;
+  /** The session that stays. */
+  readonly keepsSession?: string;
+}
+
+/**
+ * For a user who has a password. The event comes first: after a crash in between, the old password stays, and a repeat
+ * sets the new one. The rows, the ends of the sessions and the notice are one transaction.
+ * @returns false if another request has changed the password since `before` was read
+ */
+export const setPassword = async (
+  { store, pool, clock, keys }: PasswordWrites,
+  { by, passwordHash, before, isVerified, keepsSession, ...user }: NextPassword,
+  context: CommandContext,
+): Promise<boolean> => {
+  const { customerId, userId } = user;
+  const { commandId } = context;
+  const now = isoTimestamp(clock.now());
+  accountOf(await runOnAccount(store, { type: 'SetPassword', now, userId, by }, context));
+  const ended = await inTransaction(pool, async (client) => {
+    const isSet = await setPasswordRow(client, user, passwordHash, { before, isVerified });
+    if (!isSet) return undefined;
+    const notice = { type: 'password-changed', userId };
+    await requestMail(client, keys, customerId, derivedId(commandId, 'notice'), notice);
+    const reason = by === 'change' ? 'password-changed' : 'password-reset';
+    return endSessionsOfUser(client, user, reason, keepsSession);
+  });
+  if (ended === undefined) return false;
+  await recordEnds({ store, pool }, ended, context);
+  return true;
+};

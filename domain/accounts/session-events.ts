@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import type { EventsOf } from '../decision.ts';
+
+export const SignInMethod = z.enum([
+  'password',
+  'password-and-totp',
+  'password-and-lookup-code',
+  'sign-up',
+  'invitation',
+  'link',
+]);
+export type SignInMethod = z.infer<typeof SignInMethod>;
+
+export const SessionEndReason = z.enum([
+  'signed-out',
+  'ended',
+  'password-changed',
+  'password-reset',
+  'removed',
+  'disabled',
+  'too-many',
+]);
+export type SessionEndReason = z.infer<typeof SessionEndReason>;
+
+/** Without the secret, the client's address and the browser. The end of a session's time is no event. */
+const SessionStarted = z.object({ sessionId: z.string(), userId: z.string(), method: SignInMethod });
+
+const SessionEnded = z.object({ reason: SessionEndReason });
+
+export const sessionEvents = {
+  SessionStarted: { schemaVersion: 1, data: SessionStarted },
+  SessionEnded: { schemaVersion: 1, data: SessionEnded },
+} as const;
+
+export type SessionEvent = EventsOf<typeof sessionEvents>;
