@@ -116,10 +116,7 @@ export const apiRoutes = (dependencies: ApiDependencies): readonly AnyRoute[] =>
   const writes = { store, snapshots, clock };
   const reads = { database, progress, store, snapshots };
   const routes = [
-    ...accountWriteRoutes({ store, database, clock }),
-    ...accountReadRoutes(database),
-    ...signInRoutesOf(dependencies),
-    ...sessionReadRoutes(database, pool),
+    ...accountRoutesOf(dependencies),
     ...advertiserWriteRoutes({ ...writes, ids, findBrand }),
     ...fromMemory(advertiserReadRoutes(reads)),
     ...assetWriteRoutes({
@@ -174,8 +171,15 @@ export const apiRoutes = (dependencies: ApiDependencies): readonly AnyRoute[] =>
   ];
 };
 
-const signInRoutesOf = ({ config, pool, store, keys, secrets }: ApiDependencies): readonly Route[] => {
-  const writes = {
+const accountRoutesOf = ({
+  config,
+  pool,
+  store,
+  database,
+  keys,
+  secrets,
+}: ApiDependencies): readonly Route[] => {
+  const signInWrites = {
     store,
     pool,
     clock,
@@ -187,7 +191,13 @@ const signInRoutesOf = ({ config, pool, store, keys, secrets }: ApiDependencies)
     nextCustomerId: idSequence(pool, 'customer_ids').next,
     verifiesAddresses: config.SMTP_URL !== undefined,
   };
-  return [...signInRoutes(writes), ...sessionWriteRoutes(writes)];
+  return [
+    ...accountWriteRoutes({ store, database, clock }),
+    ...accountReadRoutes(database),
+    ...signInRoutes(signInWrites),
+    ...sessionWriteRoutes(signInWrites),
+    ...sessionReadRoutes(database, pool),
+  ];
 };
 
 const oauthRoutesOf = (

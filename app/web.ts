@@ -16,7 +16,7 @@ import type { SnapshotStore } from '../shared/aggregate/snapshots.ts';
 import type { Config } from './config.ts';
 import type { EventStore } from '../shared/event-store/event-store.ts';
 import { createApp } from '../shared/http/app.ts';
-import { createAuthenticate } from '../shared/http/authenticate.ts';
+import { createAuthenticate, type CredentialVerifiers } from '../shared/http/authenticate.ts';
 import { createClientAddress } from '../shared/http/client-address.ts';
 import { documentRoutes } from '../shared/http/document-routes.ts';
 import { unavailable } from '../shared/http/errors.ts';
@@ -82,7 +82,7 @@ export interface WebOptions {
 const MIB = 1024 * 1024;
 
 export const createWeb = (options: WebOptions): { readonly app: Express; readonly attempts: AttemptLog } => {
-  const { config, pool, store, keys, rateLimits, uses, progress, baseUrl, isPrepared } = options;
+  const { config, pool, store, keys, rateLimits, progress, baseUrl } = options;
   const { registry, log, onAnswer, replace } = options;
   const database = createTenantDatabase(options.requestPool, replace.tenantStatement);
   const kinds = auditedKinds({ database, progress, baseUrl });
@@ -125,26 +125,12 @@ export const createWeb = (options: WebOptions): { readonly app: Express; readonl
     scopes: Scope.options,
     resources: protectedResources,
   };
-  const verifiers = {
-    apiKey: whenPrepared(
-      isPrepared,
-      verifyApiKey(pool, (keyId) => uses.keyUse.used(keyId)),
-    ),
-    accessToken: whenPrepared(
-      isPrepared,
-      verifyAccessToken(pool, baseUrl, (grantId) => uses.grantUse.used(grantId)),
-    ),
-    session: whenPrepared(
-      isPrepared,
-      replace.session ?? verifySession(pool, (sessionId) => uses.sessionUse.used(sessionId)),
-    ),
-  };
   const app = createApp({
     routes: [...routes, ...documentRoutes(document, routes)],
     unbuilt: isApi ? unbuiltPaths : [],
     headers: securityHeaders(config.BASE_URL?.startsWith('https:') ?? false),
     gate: createGate({
-      authenticate: createAuthenticate(verifiers, site),
+      authenticate: createAuthenticate(verifiersOf(options), site),
       clientAddress: createClientAddress(config.TRUSTED_PROXIES),
       limiter: rateLimits.limiter,
       failedCredentials: rateLimits.failedCredentials,
@@ -159,6 +145,21 @@ export const createWeb = (options: WebOptions): { readonly app: Express; readonl
   });
   return { app, attempts };
 };
+
+const verifiersOf = ({ pool, uses, baseUrl, isPrepared, replace }: WebOptions): CredentialVerifiers => ({
+  apiKey: whenPrepared(
+    isPrepared,
+    verifyApiKey(pool, (keyId) => uses.keyUse.used(keyId)),
+  ),
+  accessToken: whenPrepared(
+    isPrepared,
+    verifyAccessToken(pool, baseUrl, (grantId) => uses.grantUse.used(grantId)),
+  ),
+  session: whenPrepared(
+    isPrepared,
+    replace.session ?? verifySession(pool, (sessionId) => uses.sessionUse.used(sessionId)),
+  ),
+});
 
 /** Of MCP so that clients can find the authorization server. The API's are those of the challenges. */
 const protectedResources = [

@@ -71,11 +71,16 @@ const owned = {
   ),
   user_addresses: own(['command/accounts/'], 'query/accounts/', 'query/history/'),
   logins: own(['command/accounts/'], 'query/accounts/', 'app/lookups/secrets-in-use.ts'),
-  sessions: own(['command/accounts/', 'projections/account-rows.ts'], 'query/accounts/'),
+  sessions: own(
+    ['command/accounts/', 'projections/account-rows.ts'],
+    'query/accounts/',
+    'query/history/key-users.ts',
+  ),
   one_time_links: own(['command/accounts/']),
   oauth_grants: own(
     ['projections/oauth-grant-rows.ts', 'command/accounts/'],
     'query/accounts/',
+    'query/history/key-users.ts',
     'app/housekeeping.ts',
   ),
   oauth_clients: own(['command/accounts/oauth/']),

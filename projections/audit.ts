@@ -5,6 +5,7 @@ import {
   campaignsAfter,
   type AuditedEvent,
 } from '../domain/history/audited-event.ts';
+import { credentialOfActor, userOfActor } from '../domain/history/actor.ts';
 import { categoryOf, type RecordedEvent } from '../shared/event-store/event-store.ts';
 import { int4Array, int8Array, textArray, uuidArray } from '../shared/postgres/binary-array.ts';
 import { UnprojectableEventError, type Projection } from './engine/projection.ts';
@@ -112,12 +113,10 @@ const knownOf = async (
   );
 };
 
-const KEY = 'api-key:';
-
 /** By account, too: a seller's key may act on other accounts, which must not see the user. */
 const keyOf = (customerId: number, keyId: string): string => `${customerId}/${keyId}`;
 
-/** A key's `ApiKeyIssued` event always precedes the events of its user. */
+/** The event that makes a key, a session or a consent precedes the events that its user causes with it. */
 const usersOf = async (
   client: ClientBase,
   entries: readonly Entry[],
@@ -131,9 +130,10 @@ const usersOf = async (
   const queries = new Map<string, { readonly customerId: number; readonly keyId: string }>();
   for (const { event } of entries) {
     const { actor, customerId } = event.metadata;
-    const keyId = actor.slice(KEY.length);
+    const keyId = credentialOfActor(actor);
+    if (keyId === undefined) continue;
     const key = keyOf(customerId, keyId);
-    if (actor.startsWith(KEY) && !users.has(key)) queries.set(key, { customerId, keyId });
+    if (!users.has(key)) queries.set(key, { customerId, keyId });
   }
   if (queries.size === 0) return users;
   const { rows } = await client.query<{ customer_id: string; key_id: string; user_id: string }>({
@@ -168,7 +168,7 @@ const withCarriedMembers = (
       advertiserId: advertiserId ?? (carries.includes('advertiserId') ? before?.advertiserId : undefined),
       part: part ?? (carries.includes('part') ? before?.part : undefined),
       ...campaignsAfter(carries.includes('campaignIds') ? (before?.campaignIds ?? []) : [], entry),
-      userId: actor.startsWith(KEY) ? users.get(keyOf(customerId, actor.slice(KEY.length))) : undefined,
+      userId: userOfActor(actor) ?? users.get(keyOf(customerId, credentialOfActor(actor) ?? '')),
     };
     known.set(event.stream, completed);
     return completed;

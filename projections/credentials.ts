@@ -115,7 +115,7 @@ const readEvent = (
     case 'ApiKeyRevoked':
       changes.revoked.push({ customerId, keyId: data.keyId, revokedAt: occurredAt });
       return;
-    // Their rows are no read models (docs/design/sign-in.md).
+    // Commands write their rows (docs/design/sign-in.md).
     case 'PasswordSet':
     case 'EmailVerified':
     case 'TotpEnabled':

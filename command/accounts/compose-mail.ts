@@ -44,7 +44,7 @@ export const createComposeMail =
     }
   };
 
-/** After `#`: browsers do not send it, so no log has it. */
+/** The part after `#`: browsers do not send it, so no log contains it. */
 const linkTo = ({ baseUrl }: ComposeOptions, page: string, token: string): string =>
   `${baseUrl()}/console/${page}#token=${token}`;
 
@@ -59,7 +59,12 @@ const signUpMail = async (
   const { email: to } = pending;
   if ((await findLoginOfAddress(pool, emailKeyOf(to))) !== undefined) return knownMail(to, baseUrl());
   const token = await linkTokenOf(mailId);
-  const link = { purpose: 'sign-up', customerId: 0, data: pending, validMs: SIGN_UP_HOURS * HOUR_MS } as const;
+  const link = {
+    purpose: 'sign-up',
+    customerId: 0,
+    data: pending,
+    validMs: SIGN_UP_HOURS * HOUR_MS,
+  } as const;
   if ((await insertLink(pool, token, link)) === undefined) return undefined;
   return {
     to,
@@ -76,7 +81,7 @@ const knownMail = (to: string, baseUrl: string): Mail => ({
   to,
   subject: 'You have an account already',
   text: paragraphs(
-    'Somebody signed up for the Buyer Exchange with this address, which has an account already. Sign in here:',
+    'A sign-up for the Buyer Exchange used this address, which has an account already. Sign in here:',
     `${baseUrl}/console/sign-in`,
     'If you forgot the password, ask for a new one there. If it was not you, ignore this mail: nothing has changed.',
   ),

@@ -46,7 +46,8 @@ type FoundLogin = Partial<Login> & { readonly isWhole: boolean };
 
 const loginOf = ([row]: readonly FoundLogin[]): Login | undefined => {
   // During a rebuild the tables cannot tell which accounts are open.
-  if (row?.isWhole !== true) throw new NotDoneError('Credentials are being rebuilt. Repeat the request later.');
+  if (row?.isWhole !== true)
+    throw new NotDoneError('Credentials are being rebuilt. Repeat the request later.');
   const { isWhole: _, ...login } = row;
   return typeof login.userId === 'string' ? (login as Login) : undefined;
 };
@@ -88,7 +89,7 @@ export interface NewLogin extends UserKey {
 }
 
 /**
- * Both rows or none, before the event of the password. They have no effect until they are announced. Of two users that
+ * Both rows or none, before the event of the password. They have no effect until they are announced. If two users
  * claim the same address at once, one gets it.
  * @returns false if another user has the address; true for a repeat
  */
@@ -113,10 +114,7 @@ export const claimAddress = async (database: Database, login: NewLogin): Promise
 };
 
 /** After the event of the password. After a crash in between, the sweep does it. */
-export const announceAddress = async (
-  database: Database,
-  { customerId, userId }: UserKey,
-): Promise<void> => {
+export const announceAddress = async (database: Database, { customerId, userId }: UserKey): Promise<void> => {
   await database.query({
     name: 'address-announce',
     text: `update user_addresses set announced = true where customer_id = $1 and user_id = $2`,

@@ -8,7 +8,7 @@ export type LinkPurpose = 'set-up' | 'password-reset' | 'reset-ticket' | 'sign-u
 
 export interface NewLink {
   readonly purpose: LinkPurpose;
-  /** 0: of nobody yet. */
+  /** 0: the account does not exist yet. */
   readonly customerId: number;
   readonly userId?: string;
   readonly subject?: string;

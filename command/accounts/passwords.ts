@@ -8,7 +8,7 @@ import { isCommonPassword } from './common-passwords.ts';
 /** Argon2id, RFC 9106; the parameters are of OWASP ASVS 5, appendix C. Raising them re-hashes at sign-in. */
 const PARAMETERS = { memoryCost: 47_104, timeCost: 1, parallelism: 1 } as const satisfies Options;
 
-/** No password has it. Checking one against it takes as long as against that of a user. */
+/** For unknown users. No password matches, and the check takes as long as for a user. */
 const NOBODYS = `$argon2id$v=19$m=${PARAMETERS.memoryCost},t=${PARAMETERS.timeCost},p=${PARAMETERS.parallelism}$${'A'.repeat(22)}$${'A'.repeat(43)}`;
 
 /** A request must be answered within a second, also when a hundred people sign in at once. */
@@ -21,19 +21,21 @@ export interface Passwords {
   hash(password: string): Promise<string>;
   /** @param stored undefined for an unknown user: takes as long, and is false */
   verify(stored: string | undefined, password: string): Promise<boolean>;
-  /** In one turn. @returns undefined if `current` is wrong */
+  /** Both take one slot. @returns undefined if `current` is wrong */
   replace(stored: string, current: string, next: string): Promise<string | undefined>;
   /** The stored hash is weaker than new ones. */
   isOutdated(stored: string): boolean;
 }
 
 /** @throws NotDoneError from each call that would wait too long */
-export const createPasswords = (atOnceMax = Math.max(1, Math.floor(availableParallelism() / 2))): Passwords => {
+export const createPasswords = (
+  atOnceMax = Math.max(1, Math.floor(availableParallelism() / 2)),
+): Passwords => {
   const limit = createLimit({ atOnceMax, waitingMax: Infinity, tooBusy });
   let running = 0;
   let meanMs = FIRST_GUESS_MS;
   const inTurn = async <Result>(work: () => Promise<Result>): Promise<Result> => {
-    // Refused at once: waiting in vain would also delay the answer.
+    // Refused at once: the answer would be the same after the wait.
     if (Math.floor(running / atOnceMax) * meanMs > WAIT_MS_MAX) throw tooBusy();
     running += 1;
     try {

@@ -62,9 +62,7 @@ export const newLookupCodes = (): readonly string[] =>
   );
 
 export const hashOfLookupCode = (code: string): Buffer =>
-  createHash('sha256')
-    .update(code.toLowerCase().replaceAll(/[\s-]/g, ''))
-    .digest();
+  createHash('sha256').update(code.toLowerCase().replaceAll(/[\s-]/g, '')).digest();
 
 export const unauthorized = (message: string, reason?: string): ApiError =>
   new ApiError({ code: 'UNAUTHORIZED', message, ...(reason !== undefined && { details: { reason } }) });

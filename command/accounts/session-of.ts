@@ -8,7 +8,7 @@ export interface RequestSession {
   readonly context: CommandContext;
 }
 
-/** Of a request whose route has the access `session`. */
+/** Only for routes with the access `session`. */
 export const sessionOf = ({ principal, commandId, requestId, onEvents }: RequestContext): RequestSession => {
   const { customerId, actor, user, kind } = principal;
   if (kind !== 'session' || user === undefined) throw new Error('the request has no session');

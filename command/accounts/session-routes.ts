@@ -29,8 +29,7 @@ const endRoute = ({ store, pool }: SessionWrites): Route =>
     summary: 'End one of your sessions: it is refused on its next request. Repeating changes nothing.',
     params: z.object({ id: pathTextId('session') }),
     responses: { 204: { description: 'Ended' } },
-    handle: async ({ params: { id }, request }) => {
-      const sessionId = String(id);
+    handle: async ({ params: { id: sessionId }, request }) => {
       const { user, context } = sessionOf(request);
       if (!z.uuid().safeParse(sessionId).success) throw notFound('session');
       const isOwn = (await methodOfSession(pool, user, sessionId)) !== undefined;
@@ -61,7 +60,8 @@ const totpRoutes = (writes: TwoFactorWrites): readonly Route[] => [
     method: 'post',
     path: totp,
     operationId: 'startTotp',
-    summary: 'Get the seed of a second factor for an authenticator app. It has no effect before it is confirmed.',
+    summary:
+      'Get the seed of a second factor for an authenticator app. It has no effect before it is confirmed.',
     body: StartTotpBody,
     responses: { 201: { description: 'The seed', data: TotpSeed } },
     handle: async ({ body, request }) => ({

@@ -96,11 +96,7 @@ export const startSession = async (
 };
 
 /** A new secret for the session of the request, after a change of what it may prove. */
-export const renewSession = async (
-  pool: Pool,
-  user: UserKey,
-  sessionId: string,
-): Promise<ReplyHeaders> => {
+export const renewSession = async (pool: Pool, user: UserKey, sessionId: string): Promise<ReplyHeaders> => {
   const { secretHash, headers } = newSecret();
   return (await replaceSecret(pool, user, sessionId, secretHash)) ? headers : clearedCookie;
 };

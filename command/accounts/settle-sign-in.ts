@@ -3,7 +3,12 @@ import type { Purgeable } from '../../shared/async/purge-regularly.ts';
 import { oldRows } from '../../shared/postgres/old-rows.ts';
 import { createSweep } from '../../shared/work-list/sweep.ts';
 import { loadAccount } from './handler.ts';
-import { announceAddress, deleteAddress, unannouncedAddresses, type UnannouncedAddress } from './login-rows.ts';
+import {
+  announceAddress,
+  deleteAddress,
+  unannouncedAddresses,
+  type UnannouncedAddress,
+} from './login-rows.ts';
 import { unrecordedEnds, type UnrecordedEnd } from './session-rows.ts';
 import { recordEnds, type SessionWrites } from './sessions.ts';
 
@@ -19,7 +24,7 @@ export const signInHousekeeping = (writes: Pick<SessionWrites, 'store' | 'pool'>
       find: (after, rowsMax) => unrecordedEnds(writes.pool, after, rowsMax),
       work: (ended) => recordEnds(writes, [ended], { actor: 'worker:sessions', requestId: randomUUID() }),
     }),
-    'addresses of nobody': createSweep<UnannouncedAddress>({
+    'unused addresses': createSweep<UnannouncedAddress>({
       find: (after, rowsMax) => unannouncedAddresses(writes.pool, after, rowsMax),
       work: (address) => settleAddress(writes, address),
     }),

@@ -1,4 +1,9 @@
-import { SignedIn as SignedInResource, CheckMail, ResetDone, ResetTicket } from '../../domain/accounts/sign-in-resource.ts';
+import {
+  SignedIn as SignedInResource,
+  CheckMail,
+  ResetDone,
+  ResetTicket,
+} from '../../domain/accounts/sign-in-resource.ts';
 import {
   ChangePasswordBody,
   ResetBody,
@@ -25,7 +30,13 @@ export interface SignInRouteWrites extends SignUpWrites, ResetWrites {
   readonly verifiesAddresses: boolean;
 }
 
-const open = { tag: 'Sign-in', access: 'public', firstParty: true, bodyIsSecret: true, answerIsSecret: true } as const;
+const open = {
+  tag: 'Sign-in',
+  access: 'public',
+  firstParty: true,
+  bodyIsSecret: true,
+  answerIsSecret: true,
+} as const;
 const own = { tag: 'Sign-in', access: 'session', bodyIsSecret: true, answerIsSecret: true } as const;
 
 const signedIn = { description: 'Signed in: the cookie is the credential', data: SignedInResource };
@@ -46,7 +57,8 @@ const signUpRoutes = (writes: SignInRouteWrites): readonly Route[] => [
     method: 'post',
     path: '/auth/signup',
     operationId: 'signUp',
-    summary: 'Open an account. If addresses are verified, or the address is taken, a mail says how to continue.',
+    summary:
+      'Open an account. If addresses are verified, or the address is taken, a mail says how to continue.',
     limit: 'signUp',
     body: SignUpBody,
     ...(writes.verifiesAddresses ? {} : { reserves: { customerId: writes.nextCustomerId } }),
@@ -114,7 +126,8 @@ const resetRoutes = (writes: SignInRouteWrites): readonly Route[] => [
     method: 'post',
     path: '/auth/password-reset/request',
     operationId: 'requestPasswordReset',
-    summary: 'Ask for a mail with a link to a new password. The answer does not say whether the address is known.',
+    summary:
+      'Ask for a mail with a link to a new password. The answer does not say whether the address is known.',
     limit: 'passwordReset',
     body: ResetRequestBody,
     responses: { 202: checkMail },
@@ -132,7 +145,10 @@ const resetRoutes = (writes: SignInRouteWrites): readonly Route[] => [
     limit: 'passwordReset',
     body: ResetVerifyBody,
     responses: { 200: { description: 'The ticket', data: ResetTicket } },
-    handle: async ({ body, request }) => ({ status: 200, data: await verifyReset(writes, body.token, request) }),
+    handle: async ({ body, request }) => ({
+      status: 200,
+      data: await verifyReset(writes, body.token, request),
+    }),
   }),
   route({
     ...open,
@@ -160,7 +176,10 @@ const passwordRoute = (writes: SignInRouteWrites): Route =>
     limit: 'auth',
     body: ChangePasswordBody,
     responses: { 204: { description: 'Changed' } },
-    handle: async ({ body, request }) => ({ status: 204, headers: await changePassword(writes, body, request) }),
+    handle: async ({ body, request }) => ({
+      status: 204,
+      headers: await changePassword(writes, body, request),
+    }),
   });
 
 const setUpRoute = (writes: SignInRouteWrites): Route =>

@@ -53,11 +53,7 @@ const secondFactorOnce = async (
 };
 
 /** If it fails, the next sign-in does it. */
-const rehash = async (
-  { pool, passwords }: SignInWrites,
-  login: Login,
-  password: string,
-): Promise<void> => {
+const rehash = async ({ pool, passwords }: SignInWrites, login: Login, password: string): Promise<void> => {
   if (!passwords.isOutdated(login.passwordHash)) return;
   await passwords
     .hash(password)

@@ -64,8 +64,8 @@ export const signUp = async (
 };
 
 /**
- * The password must be that of the sign-up: whoever signs up with another person's address must not get an account that
- * this person verifies.
+ * The password must be that of the sign-up: an attacker who signs up with another person's address must not
+ * get an account that this person verifies.
  */
 export const verifyEmail = async (
   writes: SignUpWrites,

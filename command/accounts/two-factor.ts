@@ -55,7 +55,7 @@ const otpauthUri = (email: string, secret: string): string => {
   return `otpauth://totp/${label}?secret=${secret}&issuer=${encodeURIComponent(ISSUER)}&algorithm=SHA1&digits=6&period=30`;
 };
 
-interface Confirmed {
+interface ConfirmedTotp {
   readonly lookupCodes: readonly string[];
   readonly headers: ReplyHeaders;
 }
@@ -65,7 +65,7 @@ export const confirmTotp = async (
   { store, pool, clock, secrets }: TwoFactorWrites,
   code: string,
   request: RequestContext,
-): Promise<Confirmed> => {
+): Promise<ConfirmedTotp> => {
   const login = await loginOfSession({ pool }, request);
   const { customerId, userId, totpPendingId: secretId } = login;
   if (login.totpSecretId !== null) throw isOn();

@@ -118,7 +118,7 @@ export interface OpenAccount {
   readonly sellerId?: number | undefined;
   readonly customerDomain?: string | undefined;
   readonly firstKey?: { readonly keyId: string; readonly name: string; readonly maskedKey: string };
-  /** Of the first user, at sign-up. */
+  /** The first user has one after a sign-up. */
   readonly firstPassword?: { readonly emailVerified: boolean };
 }
 

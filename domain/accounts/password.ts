@@ -20,6 +20,6 @@ export const guessableWordIn = (password: string, words: readonly string[]): str
   const letters = lettersOf(password);
   return [PRODUCT, ...words].find((word) => {
     const own = lettersOf(word);
-    return [...own].length >= WORD_MIN && letters.includes(own);
+    return own.length >= WORD_MIN && letters.includes(own);
   });
 };

@@ -22,7 +22,7 @@ export const SessionEndReason = z.enum([
 ]);
 export type SessionEndReason = z.infer<typeof SessionEndReason>;
 
-/** Without the secret, the client's address and the browser. The end of a session's time is no event. */
+/** Without the secret, the client's address and the browser. No event is recorded when a session's time is over. */
 const SessionStarted = z.object({ sessionId: z.string(), userId: z.string(), method: SignInMethod });
 
 const SessionEnded = z.object({ reason: SessionEndReason });

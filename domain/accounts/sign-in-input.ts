@@ -3,7 +3,7 @@ import { boundedText } from '../values.ts';
 import { EmailAddress } from './address.ts';
 import { NewPassword, PresentedPassword } from './password.ts';
 
-/** 256 bits as base64url. Of another form: as unknown as any other wrong token. */
+/** 256 bits as base64url. A token of another form is refused like any wrong one. */
 const token = (what: string) => boundedText(1, 200).meta({ description: what, writeOnly: true });
 
 const code = boundedText(1, 40).meta({
@@ -62,9 +62,12 @@ export type SetUpBody = z.infer<typeof SetUpBody>;
 export const StartTotpBody = z.object({ password: PresentedPassword }).meta({ id: 'StartTotp' });
 
 export const ConfirmTotpBody = z
-  .object({ code: z.string().regex(/^\d{6}$/, 'must be six digits').meta({ writeOnly: true }) })
+  .object({
+    code: z
+      .string()
+      .regex(/^\d{6}$/, 'must be six digits')
+      .meta({ writeOnly: true }),
+  })
   .meta({ id: 'ConfirmTotp' });
 
-export const DisableTotpBody = z
-  .object({ password: PresentedPassword, code })
-  .meta({ id: 'DisableTotp' });
+export const DisableTotpBody = z.object({ password: PresentedPassword, code }).meta({ id: 'DisableTotp' });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { allEvents } from '../all-events.ts';
 import { Change } from './change-resource.ts';
+import { actorOrigins, type ActorOrigin as OriginOfActor } from './actor.ts';
 import { Timestamp } from '../values.ts';
 
 const streamTypes = allEvents.flatMap(({ audited }) => (audited === undefined ? [] : [audited.resourceType]));
@@ -10,19 +11,21 @@ const types = new Set([...streamTypes, 'API_KEY', 'USER'] as const);
 export const AuditedResource = z.enum([...types].sort());
 export type AuditedResource = z.infer<typeof AuditedResource>;
 
-/** The part of an actor before its `:`. */
-export const ActorOrigin = z.enum(['API_KEY', 'UPLOAD', 'WORKER', 'OPERATOR']);
-export type ActorOrigin = z.infer<typeof ActorOrigin>;
+export const ActorOrigin = z.enum(Object.keys(actorOrigins) as [OriginOfActor, ...OriginOfActor[]]);
+export type ActorOrigin = OriginOfActor;
 
 export const AuditOutcome = z.enum(['success', 'denied', 'failed']);
 export type AuditOutcome = z.infer<typeof AuditOutcome>;
 
 export const who = {
   actorOrigin: ActorOrigin.meta({
-    description: 'WORKER: the service itself, after a request or at a set time.',
+    description:
+      'SESSION: a signed-in user. USER: a user without a session yet, e.g. at the sign-in. WORKER: the service itself, after a request or at a set time.',
   }),
-  actor: z.string().meta({ description: 'E.g. `api-key:<id of the key>`, `worker:<name>`, `operator`.' }),
-  userId: z.string().optional().meta({ description: 'The user who owns the API key.' }),
+  actor: z.string().meta({
+    description: 'E.g. `api-key:<id of the key>`, `session:<id>`, `user:<id>`, `worker:<name>`, `operator`.',
+  }),
+  userId: z.string().optional().meta({ description: 'The user who acted, or who owns the credential.' }),
 };
 
 export const AuditLog = z

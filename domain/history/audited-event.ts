@@ -1,5 +1,7 @@
 import { allEvents, type AuditedStream, type CarriedMember } from '../all-events.ts';
 import { ACCOUNT, firstUserId } from '../accounts/account.ts';
+import { OAUTH_GRANT } from '../accounts/oauth-grant.ts';
+import { SESSION } from '../accounts/session.ts';
 import { ADVERTISER } from '../advertisers/advertiser.ts';
 import { CAMPAIGN } from '../campaigns/campaign.ts';
 import { CREATIVE_SESSION } from '../creative-sessions/creative-session.ts';
@@ -65,6 +67,10 @@ export const auditedEvent = ({
     alsoCausedBy: otherCausesOf(data['alsoCausedBy']),
   };
   if (category === ACCOUNT) return { ...event, ...ofAccount(customerId, type, data) };
+  // Later events are caused by the user that they name.
+  if (category === SESSION || category === OAUTH_GRANT) {
+    return { ...event, part: id, keyUserId: text(data['userId']) };
+  }
   if (category === ENGINE_CONNECTION) return { ...event, part: text(data['connectionId']) };
   return event;
 };
@@ -79,6 +85,8 @@ export const campaignsAfter = (
   return { campaignIds: after, foundBy: leaves === undefined ? after : [...after, leaves] };
 };
 
+const OF_USER = /^(?:User|Password|Email|Totp|LookupCode)/;
+
 const ofAccount = (
   customerId: number,
   type: string,
@@ -89,6 +97,6 @@ const ofAccount = (
     const keyUserId = type === 'ApiKeyIssued' ? (text(data['userId']) ?? firstUserId(customerId)) : undefined;
     return { resourceType: 'API_KEY', part: text(data['keyId']), keyUserId };
   }
-  const part = type.startsWith('User') ? text(data['userId']) : undefined;
+  const part = OF_USER.test(type) ? text(data['userId']) : undefined;
   return { resourceType: part === undefined ? 'ACCOUNT' : 'USER', part, keyUserId: undefined };
 };

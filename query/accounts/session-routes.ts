@@ -53,7 +53,7 @@ const currentUserRoute = (pool: Pick<Pool, 'query'>): Route =>
     },
   });
 
-type Listed = z.infer<typeof SessionResource>;
+type ListedSession = z.infer<typeof SessionResource>;
 
 const sessionsRoute = (database: TenantDatabase): Route =>
   route({
@@ -66,7 +66,7 @@ const sessionsRoute = (database: TenantDatabase): Route =>
     handle: async ({ query, request }) => {
       const { skip, take } = pageOf(query);
       const { customerId, user, actor } = request.principal;
-      const [row] = await database.query<{ total: number; sessions: readonly Listed[] }>(customerId, {
+      const [row] = await database.query<{ total: number; sessions: readonly ListedSession[] }>(customerId, {
         name: 'list-sessions',
         text: `with live as (
                  select session_id, method, created_at, last_seen_at, ends_at, address_prefix, agent from sessions

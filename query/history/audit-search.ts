@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
-import type { ActorOrigin, AuditedResource, AuditOutcome } from '../../domain/history/audit-log-resource.ts';
+import { actorOrigins, type ActorOrigin } from '../../domain/history/actor.ts';
+import type { AuditedResource, AuditOutcome } from '../../domain/history/audit-log-resource.ts';
 import { int4Array, textArray } from '../../shared/postgres/binary-array.ts';
 import { sql } from '../../shared/postgres/build-statement.ts';
 import { failedWork } from './failed-work.ts';
@@ -120,19 +121,12 @@ const resourceFilter = ({ streams, parts, shown, owners }: NonNullable<AuditFilt
   };
 };
 
-const ORIGINS: Readonly<Record<ActorOrigin, string>> = {
-  API_KEY: 'api-key',
-  UPLOAD: 'upload',
-  WORKER: 'worker',
-  OPERATOR: 'operator',
-};
-
 /** Most entries have the first origin: an index would not help. */
 const originFilter = (origin: ActorOrigin): Filter => {
   const side: Side = {
     indexed: [],
     condition: `split_part(s.actor, ':', 1) = any(:origin::text[])`,
-    values: [texts('origin', [ORIGINS[origin]])],
+    values: [texts('origin', [actorOrigins[origin]])],
   };
   return { name: 'origin', events: side, attempts: side };
 };

@@ -1,5 +1,11 @@
 import { z } from 'zod';
-import { who, type ActorOrigin } from '../../domain/history/audit-log-resource.ts';
+import {
+  credentialOfActor,
+  originOfActor,
+  userOfActor,
+  type ActorOrigin,
+} from '../../domain/history/actor.ts';
+import { who } from '../../domain/history/audit-log-resource.ts';
 import { Change } from '../../domain/history/change-resource.ts';
 import type { EventFacts, RecordedChange } from './stream-history.ts';
 import { Timestamp } from '../../domain/values.ts';
@@ -30,24 +36,17 @@ export const SetBy = z.strictObject(facts).meta({ id: 'SetBy' });
 
 export type KeyUsers = ReadonlyMap<string, string>;
 
-const ORIGINS: Readonly<Record<string, ActorOrigin>> = {
-  'api-key': 'API_KEY',
-  upload: 'UPLOAD',
-  worker: 'WORKER',
-  operator: 'OPERATOR',
-};
-
-export const keyOfActor = (actor: string): string | undefined =>
-  actor.startsWith('api-key:') ? actor.slice('api-key:'.length) : undefined;
-
 export const whoOf = (
   actor: string,
   userId: string | null | undefined,
 ): { readonly actorOrigin: ActorOrigin; readonly actor: string; readonly userId?: string } => ({
-  actorOrigin: ORIGINS[actor.split(':')[0] ?? ''] ?? 'OPERATOR',
+  actorOrigin: originOfActor(actor),
   actor,
   ...(typeof userId === 'string' ? { userId } : {}),
 });
+
+const userOf = (actor: string, users: KeyUsers): string | undefined =>
+  userOfActor(actor) ?? users.get(credentialOfActor(actor) ?? '');
 
 export const setByResource = (
   { id, revision, type, metadata }: EventFacts,
@@ -57,7 +56,7 @@ export const setByResource = (
   revision: revision + 1,
   type,
   timestamp: metadata.occurredAt,
-  ...whoOf(metadata.actor, users.get(keyOfActor(metadata.actor) ?? '')),
+  ...whoOf(metadata.actor, userOf(metadata.actor, users)),
   requestId: metadata.requestId,
 });
 
