@@ -71,6 +71,8 @@ const waitMessage = (response) => {
 /** The token of a link. It leaves the address at once, so that neither the history nor a screenshot shows it. */
 const token = new URLSearchParams(location.hash.slice(1)).get('token') ?? '';
 if (location.hash !== '') history.replaceState(null, '', location.pathname + location.search);
+// A link to this same page, opened in its tab, loads nothing by itself.
+addEventListener('hashchange', () => location.reload());
 
 /** The value of `{uid}` in `data-from` and `data-send`, on the page `/console/oauth/{uid}`. */
 const uid = location.pathname.split('/').at(-1) ?? '';
