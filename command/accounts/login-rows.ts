@@ -39,7 +39,7 @@ const columns = `a.customer_id::float8 as "customerId", a.user_id as "userId", a
 
 const joined = `user_addresses a
   join logins l on l.customer_id = a.customer_id and l.user_id = a.user_id
-  join users u on u.customer_id = a.customer_id and u.user_id = a.user_id
+  join users u on u.customer_id = a.customer_id and u.user_id = a.user_id and u.role is not null
   join accounts c on c.customer_id = a.customer_id and a.announced`;
 
 type FoundLogin = Partial<Login> & { readonly isWhole: boolean };

@@ -73,7 +73,7 @@ export const findLink = async (
     values: [hashOfToken(token), purpose, commandId],
   });
   const [link] = rows;
-  if (link === undefined) throw unusable(field);
+  if (link === undefined) throw unusableLink(field);
   return link;
 };
 
@@ -92,9 +92,9 @@ export const takeLink = async (
     values: [hashOfToken(token), purpose, commandId],
   });
   const [link] = rows;
-  if (link === undefined) throw unusable(field);
+  if (link === undefined) throw unusableLink(field);
   return link;
 };
 
-const unusable = (field: string): ApiError =>
+export const unusableLink = (field: string): ApiError =>
   invalid(`${field} is unknown, was used or has expired. Ask for a new link.`, field);

@@ -5,7 +5,9 @@ import {
   accountMembers,
   accountPast,
   keyMembers,
+  invitationMembers,
   keysListedAt,
+  originMembers,
   userMembers,
   type AccountPast,
 } from '../../domain/accounts/account-history.ts';
@@ -93,6 +95,45 @@ export const userKind = auditedKind({
     access: 'exchange:admin',
     find: (customerId, { id }) => ({ stream: accountStream(customerId), part: String(id) }),
     isAt: ({ users }, _asked, part = '') => valueOf(users, part) !== undefined,
+  },
+});
+
+export const invitationKind = auditedKind({
+  ...accountNames,
+  resourceType: 'INVITATION',
+  noun: 'invitation',
+  idOf: (_past, part) => part,
+  audited: ({ invitations }, part = '') => {
+    const invitation = valueOf(invitations, part);
+    return invitation && invitationMembers(part, invitation);
+  },
+  place: {
+    path: '/api/v2/accounts/current/invitations/{id}',
+    params: z.object({ id: boundedText(1, 100).meta({ description: 'Id of the invitation.' }) }),
+    tag: 'Accounts',
+    access: 'exchange:admin',
+    find: (customerId, { id }) => ({ stream: accountStream(customerId), part: String(id) }),
+    isAt: ({ invitations }, _asked, part = '') => valueOf(invitations, part) !== undefined,
+  },
+});
+
+export const browserOriginKind = auditedKind({
+  ...accountNames,
+  resourceType: 'BROWSER_ORIGIN',
+  noun: 'browser origin',
+  idOf: (_past, part) => part,
+  audited: ({ origins }, part = '') => {
+    const origin = valueOf(origins, part);
+    return origin && originMembers(part, origin);
+  },
+  nameOf: ({ origins }, part = '') => valueOf(origins, part)?.origin,
+  place: {
+    path: `${buyer}/browser-origins/{id}`,
+    params: z.object({ id: boundedText(1, 100).meta({ description: 'Id of the browser origin.' }) }),
+    tag: 'Browser origins',
+    access: 'exchange:admin',
+    find: (customerId, { id }) => ({ stream: accountStream(customerId), part: String(id) }),
+    isAt: ({ origins }, _asked, part = '') => valueOf(origins, part) !== undefined,
   },
 });
 

@@ -14,7 +14,8 @@ export const mailMessage = (from: Sender, id: string, { to, subject, text }: Mai
   return {
     from: { ...from },
     to: { name: '', address: to },
-    subject,
+    // Nodemailer passes encoded words (RFC 2047) through, and mail programs would decode them.
+    subject: subject.replaceAll('=?', '= ?'),
     text,
     messageId: `<${id}@${hostOf(from.address)}>`,
     headers: { 'Auto-Submitted': 'auto-generated' },

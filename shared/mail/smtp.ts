@@ -67,7 +67,11 @@ const mailErrorOf = (error: unknown, wholeMs: number): MailError => {
   const { code, originalCode, responseCode, response, command } = error as SmtpFailure;
   const again = (message: string): MailError => new MailError(message, { isFinal: false });
   if (code === 'EABORT') return again(`The mail server took longer than ${wholeMs / 1000} s.`);
-  if (typeof responseCode !== 'number') return again(unreachable(originalCode ?? code));
+  if (code === 'ETLS') return again('No TLS connection to the mail server.');
+  if (typeof responseCode !== 'number') {
+    const reason = [originalCode, code].find(isCode) ?? 'unknown';
+    return again(`No connection to the mail server (${reason}).`);
+  }
   const answer = [responseCode, ...enhancedCodeOf(response)].join(' ');
   if (code === 'EAUTH') return again(`The mail server refused the login (${answer}).`);
   // Other refusals, e.g. of the sender, are for the operator to end.
@@ -77,11 +81,6 @@ const mailErrorOf = (error: unknown, wholeMs: number): MailError => {
     isFinal: isOfMail && responseCode >= 500,
   });
 };
-
-const unreachable = (code: unknown): string =>
-  code === 'ETLS'
-    ? 'No TLS connection to the mail server.'
-    : `No connection to the mail server (${isCode(code) ? code : 'unknown'}).`;
 
 const isCode = (code: unknown): code is string =>
   typeof code === 'string' && /^[A-Z][A-Z0-9_]{1,60}$/.test(code);

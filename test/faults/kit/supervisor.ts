@@ -34,10 +34,12 @@ type Environment = Readonly<Record<string, string>>;
  * ReferencedStores processes of the service running: a process that ends is restarted immediately.
  * @param processes the number of processes, or the environment that each has in addition
  * @param environment for all processes; `MUTANT` names a planted defect
+ * @param program default: the shipped one
  */
 export const startSupervisor = async (
   processes: number | readonly Environment[],
   environment: Environment,
+  program = environment['MUTANT'] === undefined ? service : mutant,
 ): Promise<Supervisor> => {
   const own = typeof processes === 'number' ? Array.from({ length: processes }, () => ({})) : processes;
   const ports = await Promise.all(own.map(freePort));
@@ -48,7 +50,7 @@ export const startSupervisor = async (
   let isCalm = false;
 
   const start = (index: number): void => {
-    const child = spawn(process.execPath, [environment['MUTANT'] === undefined ? service : mutant], {
+    const child = spawn(process.execPath, [program], {
       env: {
         PATH: process.env['PATH'],
         NODE_ENV: 'test',
