@@ -15,6 +15,7 @@ import { addReadModelCommands } from './read-model-commands.ts';
 import { addSecretCommands } from './secret-commands.ts';
 import { addSellerCommands } from './seller-commands.ts';
 import { addSyndicationCommand } from './syndication-command.ts';
+import { addUserCommands } from './user-commands.ts';
 import { addWorkCommand } from './work-command.ts';
 import { ArgumentsError } from './parse-args.ts';
 
@@ -50,6 +51,7 @@ export const createProgram = (tools: Tools, output: OutputConfiguration): Operat
     .addHelpText('afterAll', ({ command }) => endOf(command as OperatorCommand))
     .example('doctor', 'accounts list', 'keys create 1 --name CI', 'history 1 /advertisers/7/history');
   addAccountCommands(program, tools);
+  addUserCommands(program, tools);
   addOAuthCommands(program, tools);
   addSellerCommands(program, tools);
   addParkedCommands(program, tools);

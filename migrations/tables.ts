@@ -7,6 +7,12 @@ interface Table {
 const read = (...writers: string[]): Table => ({ writers, readers: ['query/', 'app/lookups'] });
 const own = (writers: readonly string[], ...readers: string[]): Table => ({ writers, readers });
 
+/** Written before the answer to a command, which the next one may read. */
+const checked = (...writers: string[]): Table => ({
+  writers,
+  readers: ['query/', 'app/lookups', 'command/accounts/'],
+});
+
 const audiences = [
   'projections/audience-members.ts',
   'projections/audiences.ts',
@@ -17,9 +23,9 @@ const expired = 'projections/expired-rows.ts';
 
 /** Read by requests, within their account. */
 const shown = {
-  accounts: read('projections/account-rows.ts', 'projections/credentials.ts'),
-  users: read('projections/account-rows.ts', 'projections/credentials.ts'),
-  browser_origins: read('projections/account-rows.ts', 'projections/credentials.ts', expired),
+  accounts: checked('projections/account-rows.ts', 'projections/credentials.ts'),
+  users: checked('projections/account-rows.ts', 'projections/credentials.ts'),
+  browser_origins: checked('projections/account-rows.ts', 'projections/credentials.ts', expired),
   advertisers: read('projections/advertisers.ts'),
   advertiser_counts: read('projections/advertisers.ts'),
   adcp_agents: read('projections/agents.ts'),

@@ -144,7 +144,10 @@ export const removeUsers = async (client: Client, users: readonly RemovedUserRow
   await client.query({
     name: 'users-removed',
     text: `with links as (delete from one_time_links t using ${gone} where ${ofGone}),
-             addresses as (delete from user_addresses t using ${gone} where ${ofGone}),
+             addresses as (delete from user_addresses t using ${gone} where ${ofGone} returning t.email_key),
+             sign_ups as (
+               delete from one_time_links t using addresses a
+               where t.purpose = 'sign-up' and lower(t.data ->> 'email') = a.email_key),
              logins as (delete from logins t using ${gone} where ${ofGone}),
              sessions as (
                update sessions t set ended_at = clock_timestamp(), ends_at = clock_timestamp(), end_reason = 'removed'

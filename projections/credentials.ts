@@ -149,15 +149,6 @@ const readEvent = (
     case 'UserRemoved':
       changes.removed.push({ ...data, customerId, revision, removedAt: occurredAt });
       return;
-    case 'UserInvited':
-    case 'InvitationRevoked':
-    case 'EmailVerified':
-    case 'LookupCodeUsed':
-    case 'PasswordSet':
-    case 'TotpDisabled':
-    case 'TotpEnabled':
-      // No event contains an address, a hash or a seed: only commands write these rows.
-      return;
     case 'BrowserOriginRegistered':
       changes.origins.push({ ...data, customerId, registeredAt: occurredAt });
       return;
@@ -171,6 +162,9 @@ const readEvent = (
       changes.revoked.push({ customerId, keyId: data.keyId, revokedAt: occurredAt });
       return;
     // Commands write their rows (docs/design/sign-in.md).
+    case 'UserInvited':
+    case 'InvitationRevoked':
+    case 'UserLinkIssued':
     case 'PasswordSet':
     case 'EmailVerified':
     case 'TotpEnabled':

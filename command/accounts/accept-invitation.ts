@@ -86,11 +86,7 @@ const addInvited = async (
   context: CommandContext,
 ): Promise<string> => {
   const now = isoTimestamp(writes.clock.now());
-  const outcome = await runOnAccount(
-    writes,
-    { type: 'AcceptInvitation', now, invitationId, name },
-    context,
-  );
+  const outcome = await runOnAccount(writes, { type: 'AcceptInvitation', now, invitationId, name }, context);
   if (outcome.outcome === 'refused') {
     throw outcome.refusal.reason === 'no-such-invitation'
       ? unusableLink('token')

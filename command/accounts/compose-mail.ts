@@ -131,10 +131,7 @@ const changedMail = async (
 };
 
 /** @returns undefined if the invitation was accepted or revoked, or has expired */
-const invitationMail = async (
-  options: ComposeOptions,
-  key: InvitationKey,
-): Promise<Mail | undefined> => {
+const invitationMail = async (options: ComposeOptions, key: InvitationKey): Promise<Mail | undefined> => {
   const invitation = await findInvitation(options.pool, key);
   if (invitation === undefined || invitation.expiresAt.getTime() <= Date.now()) return undefined;
   const { email: to, company, inviter, role, expiresAt } = invitation;

@@ -28,10 +28,13 @@ const inviteRoute = (writes: InvitationWrites): Route =>
     summary: 'Invite a person by mail. The link works once, within 7 days; at most 100 invitations are open.',
     body: InviteBody,
     bodyIsSecret: true,
+    // Contains the address, which must be nowhere once the person is forgotten.
+    answerIsSecret: true,
     responses: { 201: { description: 'The invitation', data: InvitationResource } },
     handle: async ({ body, request }) => {
       const invited = { ...body, invitedBy: userOf(request).id };
-      const { invitation } = await invite(writes, invited, ofRequest(request).context);
+      const { context, hasRunBefore } = ofRequest(request);
+      const { invitation } = await invite(writes, invited, context, hasRunBefore);
       return { status: 201, data: invitation };
     },
   });
@@ -65,5 +68,8 @@ const acceptRoute = (writes: AcceptWrites): Route =>
     limit: 'auth',
     body: AcceptInvitationBody,
     responses: { 201: { description: 'Signed in: the cookie is the credential', data: SignedIn } },
-    handle: async ({ body, request }) => ({ status: 201, ...(await acceptInvitation(writes, body, request)) }),
+    handle: async ({ body, request }) => ({
+      status: 201,
+      ...(await acceptInvitation(writes, body, request)),
+    }),
   });

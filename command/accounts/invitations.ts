@@ -50,27 +50,26 @@ export const invite = async (
   writes: InvitationWrites,
   { email, role, invitedBy }: NewInvitation,
   context: CommandContext,
+  hasRunBefore: () => Promise<boolean> = async () => false,
 ): Promise<Invited> => {
   const { pool, clock } = writes;
   const { customerId, commandId } = context;
-  if (await isMembersAddress(pool, customerId, emailKeyOf(email)))
+  const isFirstRun = !(await hasRunBefore());
+  if (isFirstRun && (await isMembersAddress(pool, customerId, emailKeyOf(email))))
     throw conflict('A member of the account has this address.', 'email');
   const invitationId = derivedId(commandId, 'invitation');
-  const createdAt = isoTimestamp(clock.now());
-  const invitation = { customerId, invitationId, email, role, invitedBy, createdAt };
-  await insertInvitation(pool, { ...invitation, expiresAt: invitationEnd(createdAt) });
-  const outcome = await runOnAccount(
-    writes,
-    { type: 'InviteUser', now: createdAt, invitationId, role },
-    context,
-  );
+  const now = isoTimestamp(clock.now());
+  const invitation = { customerId, invitationId, email, role, invitedBy, createdAt: now };
+  await insertInvitation(pool, { ...invitation, expiresAt: invitationEnd(now) });
+  const outcome = await runOnAccount(writes, { type: 'InviteUser', now, invitationId, role }, context);
   if (outcome.outcome === 'refused') {
     await deleteInvitation(pool, invitation);
     throw accountRefused(outcome.refusal);
   }
-  const expiresAt = accountOf(outcome).invitations[invitationId]?.expiresAt ?? invitationEnd(createdAt);
+  const { invitedAt: createdAt = now } = accountOf(outcome).invitations[invitationId] ?? {};
+  const expiresAt = invitationEnd(createdAt);
   const token = await announce(writes, invitation, expiresAt);
-  return { invitation: invitationResource({ ...invitation, expiresAt }), token };
+  return { invitation: invitationResource({ ...invitation, createdAt, expiresAt }), token };
 };
 
 /** One transaction: an announced invitation has its link, and its mail is sent. */

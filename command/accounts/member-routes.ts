@@ -31,6 +31,8 @@ const changeRoleRoute = (writes: MemberRouteWrites): Route =>
     operationId: 'changeMemberRole',
     summary: 'Change the role of a user. It holds from the next request of each credential of the user on.',
     body: ChangeRoleBody,
+    // Contains the address, which must be nowhere once the user is removed.
+    answerIsSecret: true,
     responses: { 200: { description: 'The member', data: MemberResource } },
     handle: async ({ params: { userId }, body: { role }, request }) => {
       await changeRole(writes, { userId, role }, ofRequest(request).context);

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { JsonObject } from '../../shared/event-store/event-store.ts';
 import { invalid, type ApiError } from '../../shared/http/errors.ts';
 import { hashOfToken } from '../workers/mail/link-token.ts';
-import type { Database } from './login-rows.ts';
+import type { Database, UserKey } from './login-rows.ts';
 
 export type LinkPurpose = 'set-up' | 'password-reset' | 'reset-ticket' | 'sign-up' | 'invitation';
 
@@ -51,6 +51,18 @@ export const insertLink = async (
     values: [hashOfToken(token), purpose, customerId, userId ?? null, subject ?? null, data, validMs],
   });
   return rows[0];
+};
+
+export const deleteLinks = async (
+  database: Database,
+  { customerId, userId }: UserKey,
+  purpose: LinkPurpose,
+): Promise<void> => {
+  await database.query({
+    name: 'links-delete',
+    text: 'delete from one_time_links where customer_id = $1 and user_id = $2 and purpose = $3',
+    values: [customerId, userId, purpose],
+  });
 };
 
 const condition = `token_hash = $1 and purpose = $2

@@ -1,3 +1,4 @@
+import { invitationEnd } from '../../domain/accounts/members.ts';
 import type { Purgeable } from '../../shared/async/purge-regularly.ts';
 import { oldRows } from '../../shared/postgres/old-rows.ts';
 import { createSweep } from '../../shared/work-list/sweep.ts';
@@ -21,6 +22,6 @@ export const invitationHousekeeping = (writes: InvitationWrites) =>
 const settle = async (writes: InvitationWrites, invitation: UnannouncedInvitation): Promise<void> => {
   const { state } = await loadAccount(writes, invitation.customerId);
   const open = state.status === 'NONE' ? undefined : state.invitations[invitation.invitationId];
-  if (open !== undefined) await announce(writes, invitation, open.expiresAt);
+  if (open !== undefined) await announce(writes, invitation, invitationEnd(open.invitedAt));
   else if (invitation.isOld) await deleteInvitation(writes.pool, invitation);
 };

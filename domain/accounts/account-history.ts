@@ -24,6 +24,8 @@ export interface KnownUser {
   readonly passwordSetAt?: string;
   readonly totpEnabled?: boolean;
   readonly lookupCodeUsedAt?: string;
+  /** By the operator. */
+  readonly linkIssuedAt?: string;
 }
 
 export interface KnownInvitation {
@@ -79,6 +81,7 @@ const evolve = (before: AccountPast, event: AccountEvent): AccountPast => {
     case 'TotpEnabled':
     case 'TotpDisabled':
     case 'LookupCodeUsed':
+    case 'UserLinkIssued':
       return { ...past, users: changed(past.users, event.data.userId, (user) => changedUser(user, event)) };
     case 'UserInvited':
     case 'InvitationRevoked':
@@ -122,6 +125,7 @@ type UserChange = Of<
   | 'TotpEnabled'
   | 'TotpDisabled'
   | 'LookupCodeUsed'
+  | 'UserLinkIssued'
 >;
 
 const changedUser = (user: KnownUser, { type, data, occurredAt }: UserChange): KnownUser => {
@@ -139,7 +143,10 @@ const changedUser = (user: KnownUser, { type, data, occurredAt }: UserChange): K
     case 'TotpDisabled':
       return { ...user, totpEnabled: false };
     case 'LookupCodeUsed':
+    case 'UserLinkIssued':
       return { ...user, lookupCodeUsedAt: occurredAt };
+    case 'UserLinkIssued':
+      return { ...user, linkIssuedAt: occurredAt };
     default:
       return (type satisfies never, user);
   }

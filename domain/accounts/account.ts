@@ -121,6 +121,7 @@ const evolve = (state: Account, event: AccountEvent): Account => {
     case 'PasswordSet':
       return withSignIn(state, event.data.userId, { password: true });
     case 'LookupCodeUsed':
+    case 'UserLinkIssued':
       return state;
     default:
       return (event satisfies never, state);
@@ -206,7 +207,7 @@ export interface SetPassword {
 }
 
 export interface ChangeSignIn {
-  readonly type: 'VerifyEmail' | 'EnableTotp' | 'DisableTotp' | 'UseLookupCode';
+  readonly type: 'VerifyEmail' | 'EnableTotp' | 'DisableTotp' | 'UseLookupCode' | 'IssueUserLink';
   readonly now: string;
   readonly userId: string;
 }
@@ -319,6 +320,8 @@ const changeSignIn = (
       return totp ? accept({ type: 'TotpDisabled', data, occurredAt }) : accept();
     case 'UseLookupCode':
       return accept({ type: 'LookupCodeUsed', data, occurredAt });
+    case 'IssueUserLink':
+      return accept({ type: 'UserLinkIssued', data, occurredAt });
     default:
       return type satisfies never;
   }
@@ -354,6 +357,7 @@ const decide = (command: AccountCommand, state: Account): AccountDecision => {
     case 'EnableTotp':
     case 'DisableTotp':
     case 'UseLookupCode':
+    case 'IssueUserLink':
       if (valueOf(state.users, command.userId) === undefined) return refuse({ reason: 'no-such-user' });
       return command.type === 'SetPassword' ? setPassword(command) : changeSignIn(command, state);
     default:

@@ -20,8 +20,6 @@ const UserAdded = z.object({
 
 const UserRoleChanged = z.object({ userId: z.string(), role: Role });
 
-const UserRemoved = z.object({ userId: z.string() });
-
 const UserInvited = z.object({ invitationId: z.string(), role: Role });
 
 const InvitationRevoked = z.object({ invitationId: z.string() });
@@ -64,7 +62,8 @@ export const accountEvents = {
   AccountEnabled: { schemaVersion: 1, data: NoData },
   UserAdded: { ...withSellers, data: UserAdded },
   UserRoleChanged: { schemaVersion: 1, data: UserRoleChanged },
-  UserRemoved: { schemaVersion: 1, data: UserRemoved },
+  UserRemoved: { schemaVersion: 1, data: OfUser },
+  UserLinkIssued: { schemaVersion: 1, data: OfUser },
   UserInvited: { schemaVersion: 1, data: UserInvited },
   InvitationRevoked: { schemaVersion: 1, data: InvitationRevoked },
   BrowserOriginRegistered: { schemaVersion: 1, data: BrowserOriginRegistered },

@@ -15,8 +15,10 @@ export const invitationEnd = (invitedAt: string): string =>
 
 export interface OpenInvitation {
   readonly role: Role;
-  readonly expiresAt: string;
+  readonly invitedAt: string;
 }
+
+const isOpen = ({ invitedAt }: OpenInvitation, now: string): boolean => invitationEnd(invitedAt) > now;
 
 export interface Members {
   readonly customerId: number;
@@ -34,8 +36,8 @@ export const withInvitation = (
   invitations: Members['invitations'],
   { data, occurredAt }: Extract<AccountEvent, { type: 'UserInvited' }>,
 ): Members['invitations'] => {
-  const open = Object.entries(invitations).filter(([, { expiresAt }]) => expiresAt > occurredAt);
-  const added = { role: data.role, expiresAt: invitationEnd(occurredAt) };
+  const open = Object.entries(invitations).filter(([, one]) => isOpen(one, occurredAt));
+  const added = { role: data.role, invitedAt: occurredAt };
   return { ...Object.fromEntries(open), [data.invitationId]: added };
 };
 
@@ -137,7 +139,7 @@ const acceptInvitation = (
   members: Members,
 ): MemberDecision => {
   const { [invitationId]: invitation } = members.invitations;
-  if (invitation === undefined || invitation.expiresAt <= occurredAt)
+  if (invitation === undefined || !isOpen(invitation, occurredAt))
     return refuse({ reason: 'no-such-invitation' });
   const { role } = invitation;
   const userId = nextUserId(members);
@@ -177,7 +179,7 @@ const inviteUser = (
   members: Members,
 ): MemberDecision => {
   const { invitations } = members;
-  const active = Object.values(invitations).filter(({ expiresAt }) => expiresAt > occurredAt).length;
+  const active = Object.values(invitations).filter((one) => isOpen(one, occurredAt)).length;
   if (active >= INVITATIONS_OPEN_MAX)
     return refuse({ reason: 'too-many-invitations', limit: INVITATIONS_OPEN_MAX, active });
   return (
