@@ -338,10 +338,9 @@ const finish = async (answer, form) => {
   form.reset();
   followers[then]?.(answer, form);
   if (then !== '' && then !== 'show') return;
+  if (section?.dataset['from'] !== undefined) await load(section);
+  if (!form.isConnected) section?.querySelector('h2')?.focus();
   if (done !== undefined) announce(done);
-  if (section?.dataset['from'] === undefined) return;
-  await load(section);
-  if (then === '' && !form.isConnected) section.querySelector('h2')?.focus();
 };
 
 /** @param {HTMLFormElement} form @param {unknown} error */

@@ -324,7 +324,7 @@ describeInChromium('the script of the pages', (chromiumPath) => {
     '/accounts/current/invitations': [
       { id: 'i', email: MARKUP, role: MARKUP, status: MARKUP, expiresAt: time },
     ],
-    '/buyer/browser-origins': [{ id: 'o', origin: MARKUP, label: MARKUP }],
+    '/buyer/browser-origins': { origins: [{ id: 'o', origin: MARKUP, label: MARKUP }] },
   };
   const openAccount = async (answers: Readonly<Record<string, unknown>>, width?: number): Promise<Page> => {
     const page = await tabs.open({ viewport: { width: width ?? 1_200, height: 800 } });

@@ -235,6 +235,11 @@ describeInChromium('sign-in, in a browser', (chromiumPath) => {
     await goTo(page, '/console/account');
     const row = page.locator('.rows li', { hasText: email });
     await row.getByText(MARKUP).first().waitFor();
+    await row.getByLabel('Role').selectOption('admin');
+    await row.getByRole('button', { name: 'Change' }).click();
+    await page.getByText('The role is changed.').waitFor();
+    await member.reload();
+    await member.getByRole('heading', { name: 'Members' }).waitFor();
     page.once('dialog', (dialog) => void dialog.accept());
     await row.getByRole('button', { name: 'Remove' }).click();
     await page.getByText('The member is removed.').waitFor();
@@ -243,9 +248,34 @@ describeInChromium('sign-in, in a browser', (chromiumPath) => {
     expect(await page.title()).not.toBe('ran');
   });
 
+  it('an admin registers an origin, whose pages may then call with a key, and removes it', async () => {
+    const { page } = await signUp();
+    const issued = await page.evaluate<{ readonly data: { readonly key: string } }>(
+      `fetch('/api/v2/buyer/api-keys', { method: 'POST', headers: { 'Content-Type': 'application/json' },
+        body: '{"name":"App"}' }).then((answer) => answer.json())`,
+    );
+    const app = await tabs.open();
+    await app.goto(other);
+    const callFromApp = (): Promise<unknown> =>
+      app.evaluate(`fetch('${service.baseUrl}/api/v2/buyer/advertisers',
+        { headers: { Authorization: 'Bearer ${issued.data.key}' } })
+        .then((answer) => answer.status, () => 'refused')`);
+    expect(await callFromApp()).toBe('refused');
+    const origins = page.locator('section', { has: page.getByRole('heading', { name: 'Browser origins' }) });
+    await origins.getByLabel('Origin').fill(other);
+    await page.keyboard.press('Enter');
+    await origins.locator('li', { hasText: other }).waitFor();
+    expect(await callFromApp()).toBe(200);
+    page.once('dialog', (dialog) => void dialog.accept());
+    await origins.getByRole('button', { name: 'Remove' }).click();
+    await page.getByText('The origin is removed.').waitFor();
+    expect(await origins.locator('li').count()).toBe(0);
+    expect(await callFromApp()).toBe('refused');
+  });
+
   it('the first admin of an account that an operator opened sets a password through the one-time link', async () => {
     const { customerId } = await service.openAccount();
-    const printed = await exchange(['users', 'link', `${customerId}-1`, '--json'], {
+    const printed = await exchange(['users', 'link', String(customerId), `${customerId}-1`, '--json'], {
       ...service.stores,
       DATA_DIR: service.dataDir,
       SECRET_KEYS: `test:${'A'.repeat(43)}`,
