@@ -10,7 +10,6 @@ import { baseUrlOf } from './base-url.ts';
 import { limitsOf, type Config } from './config.ts';
 import type { EventStore } from '../shared/event-store/event-store.ts';
 import type { ReadinessPart } from '../shared/async/readiness.ts';
-import type { VerifyCredential } from '../shared/http/principal.ts';
 import type { AnyRoute } from '../shared/http/route.ts';
 import type { RouteServices } from '../shared/http/route-handler.ts';
 import { securityHeaders } from '../shared/http/security-headers.ts';
@@ -55,7 +54,6 @@ export interface Replacements {
   readonly brandFetch?: OutboundFetch;
   readonly composeMail?: ComposeMail;
   readonly clientMetadataFetch?: OutboundFetch;
-  readonly session?: VerifyCredential;
   readonly routes?: readonly AnyRoute[];
 }
 

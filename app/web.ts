@@ -22,7 +22,6 @@ import { createClientAddress } from '../shared/http/client-address.ts';
 import { documentRoutes } from '../shared/http/document-routes.ts';
 import { unavailable } from '../shared/http/errors.ts';
 import { createGate } from '../shared/http/gate.ts';
-import type { VerifyCredential } from '../shared/http/principal.ts';
 import type { ReadinessPart } from '../shared/async/readiness.ts';
 import type { AnyRoute } from '../shared/http/route.ts';
 import type { RouteServices } from '../shared/http/route-handler.ts';
@@ -75,7 +74,6 @@ export interface WebOptions {
     readonly tenantStatement?: RewriteStatement;
     readonly brandFetch?: OutboundFetch;
     readonly clientMetadataFetch?: OutboundFetch;
-    readonly session?: VerifyCredential;
     readonly routes?: readonly AnyRoute[];
   };
 }
@@ -123,7 +121,6 @@ export const createWeb = (options: WebOptions): { readonly app: Express; readonl
     version,
     apiName: 'Buyer',
     skill,
-    scopes: Scope.options,
     resources: protectedResources,
   };
   const origins = createBrowserOrigins(pool);
@@ -149,7 +146,7 @@ export const createWeb = (options: WebOptions): { readonly app: Express; readonl
   return { app, attempts };
 };
 
-const verifiersOf = ({ pool, uses, baseUrl, isPrepared, replace }: WebOptions): CredentialVerifiers => ({
+const verifiersOf = ({ pool, uses, baseUrl, isPrepared }: WebOptions): CredentialVerifiers => ({
   apiKey: whenPrepared(
     isPrepared,
     verifyApiKey(pool, (keyId) => uses.keyUse.used(keyId)),
@@ -160,17 +157,19 @@ const verifiersOf = ({ pool, uses, baseUrl, isPrepared, replace }: WebOptions): 
   ),
   session: whenPrepared(
     isPrepared,
-    replace.session ?? verifySession(pool, (sessionId) => uses.sessionUse.used(sessionId)),
+    verifySession(pool, (sessionId) => uses.sessionUse.used(sessionId)),
   ),
 });
 
-/** Of MCP so that clients can find the authorization server. The API's are those of the challenges. */
+const mcpScopes = ['exchange:read', 'exchange:write'] as const satisfies readonly Scope[];
+
+/** Of MCP, too: clients look here for the authorization server, whether or not this version serves MCP. */
 const protectedResources = [
-  ['', 'getProtectedResource'],
-  ['/api/v2/buyer', 'getBuyerProtectedResource'],
-  ['/mcp', 'getMcpProtectedResource'],
-  ['/mcp/v3', 'getMcpV3ProtectedResource'],
-] as const;
+  { path: '', operationId: 'getProtectedResource', scopes: Scope.options },
+  { path: '/api/v2/buyer', operationId: 'getBuyerProtectedResource', scopes: Scope.options },
+  { path: '/mcp', operationId: 'getMcpProtectedResource', scopes: mcpScopes },
+  { path: '/mcp/v3', operationId: 'getMcpV3ProtectedResource', scopes: mcpScopes },
+];
 
 /** Before the database is prepared there is nothing to ask: 503, not 500. */
 const whenPrepared =

@@ -15,6 +15,7 @@ import { handedOverHandler } from './handed-over-handler.ts';
 import { beginExchange, exchangeOf } from './http-exchange.ts';
 import { refuseAmbiguous } from './guard.ts';
 import { preflightHeaders } from './cors.ts';
+import { inTime } from './deadline.ts';
 import { expressPath, inOrder, type AnyRoute } from './route.ts';
 import { routeHandler, type RouteServices } from './route-handler.ts';
 import type { HeaderLines } from './security-headers.ts';
@@ -96,7 +97,7 @@ const notBuilt = (path: string, options: AppOptions): RequestHandler => {
 const otherMethod = (
   path: string,
   routes: readonly AnyRoute[],
-  { gate, origins }: AppOptions,
+  { gate, origins, log }: AppOptions,
 ): RequestHandler => {
   const methods = routes.map(({ method }) => method.toUpperCase());
   const implied = [...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'];
@@ -106,10 +107,10 @@ const otherMethod = (
     exchangeOf(response).pattern = path;
     if (isCounted) await gate.countUnrouted(request, response, path);
     if (request.method === 'OPTIONS') {
-      return sendEmpty(response, 204, {
-        Allow: allow,
-        ...(await preflightHeaders(origins, request, allow, routes)),
-      });
+      const allowed = await inTime(preflightHeaders(origins, request, allow, routes), (error) =>
+        log.warn({ err: error, route: path }, 'failed after it was answered 503'),
+      );
+      return sendEmpty(response, 204, { Allow: allow, ...allowed });
     }
     const message = `Method not allowed. Allowed: ${allow}.`;
     throw new ApiError({ code: 'METHOD_NOT_ALLOWED', message }, { Allow: allow });

@@ -54,11 +54,10 @@ export const createAuthenticate = (verify: CredentialVerifiers, site: Site): Aut
   ): Promise<Authentication> => {
     const secret = parseCookie(request.headers.cookie ?? '')[SESSION_COOKIE];
     if (secret === undefined) return answers.missing(resource);
-    if (!SAFE_METHODS.includes(request.method) && !isFromOwnPage(request, site.baseUrl())) {
-      return { outcome: 'refused', challenge: foreignPage() };
-    }
     const verification = await verify.session(secret, request.socket);
-    return verification.outcome === 'verified' ? verification : answers.noSession(resource);
+    if (verification.outcome !== 'verified') return answers.noSession(resource);
+    const isAllowed = SAFE_METHODS.includes(request.method) || isFromOwnPage(request, site.baseUrl());
+    return isAllowed ? verification : { outcome: 'refused', challenge: foreignPage() };
   };
 
   const byBearer = (

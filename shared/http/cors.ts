@@ -21,26 +21,28 @@ const EXPOSED_HEADERS =
   'RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-Id, Idempotent-Replayed, WWW-Authenticate, Mcp-Session-Id';
 const PREFLIGHT_SECONDS = '600';
 
-/** On the answer to any origin, so that a cache does not give one origin the answer for another. */
 const VARY_ORIGIN = { Vary: 'Origin' };
+
+/** On the answer to any origin, so that a cache does not give one origin the answer for another. */
+export const varyByOrigin = (response: ServerResponse): void => {
+  response.setHeader('Vary', VARY_ORIGIN.Vary);
+};
 
 const ANY_ORIGIN = { 'Access-Control-Allow-Origin': '*' };
 
-/** Before the request is admitted, so that refusals have them, too. */
-export const setCorsHeaders = (
-  { access, anyOrigin }: Pick<RouteBase, 'access' | 'anyOrigin'>,
-  response: ServerResponse,
-): void => {
-  if (anyOrigin === true) response.setHeader('Access-Control-Allow-Origin', '*');
-  else if (access !== 'public') response.setHeader('Vary', 'Origin');
+/** See `RouteBase.anyOrigin`. Before the request is counted, so that a refusal has it, too. */
+export const allowAnyOrigin = (response: ServerResponse): void => {
+  response.setHeader('Access-Control-Allow-Origin', ANY_ORIGIN['Access-Control-Allow-Origin']);
 };
 
-/** @param methods separated by commas @param routes of the path */
+type RoutesOfPath = readonly Pick<RouteBase, 'anyOrigin'>[];
+
+/** @param methods separated by commas */
 export const preflightHeaders = async (
   origins: BrowserOrigins | undefined,
   request: IncomingMessage,
   methods: string,
-  routes: readonly Pick<RouteBase, 'anyOrigin'>[],
+  routes: RoutesOfPath,
 ): Promise<Readonly<Record<string, string>>> => {
   const isPreflight = request.headers['access-control-request-method'] !== undefined;
   const allowed = isPreflight ? await allowedOrigin(origins, request, routes) : undefined;
@@ -57,7 +59,7 @@ export const preflightHeaders = async (
 const allowedOrigin = async (
   origins: BrowserOrigins | undefined,
   request: IncomingMessage,
-  routes: readonly Pick<RouteBase, 'anyOrigin'>[],
+  routes: RoutesOfPath,
 ): Promise<typeof ANY_ORIGIN | undefined> => {
   if (routes.some(({ anyOrigin }) => anyOrigin)) return ANY_ORIGIN;
   const origin = originOf(request);

@@ -63,6 +63,16 @@ export const createDeadline = (onLateFailure: (error: unknown) => void): Deadlin
   };
 };
 
+/** For a single wait. */
+export const inTime = async <T>(work: Promise<T>, onLateFailure: (error: unknown) => void): Promise<T> => {
+  const deadline = createDeadline(onLateFailure);
+  try {
+    return await deadline.wait(work);
+  } finally {
+    deadline.end();
+  }
+};
+
 const noAnswerInTime = (): ApiError =>
   unavailable(
     'No answer in time; the outcome is unknown. Repeat the request with the same Idempotency-Key: it is never done twice.',

@@ -11,9 +11,14 @@ export interface DocumentRoutesOptions extends Site {
   /** Part of operation ids, e.g. `Orders`. */
   readonly apiName: string;
   readonly skill: (baseUrl: string) => string;
+  readonly resources: readonly DocumentedResource[];
+}
+
+export interface DocumentedResource {
+  readonly path: string;
+  readonly operationId: string;
+  /** Clients ask for these if no challenge says otherwise. */
   readonly scopes: readonly string[];
-  /** Path of each protected resource, and the operation that describes it. */
-  readonly resources: readonly (readonly [path: string, operationId: string])[];
 }
 
 const tag = 'Documents';
@@ -43,8 +48,7 @@ export const documentRoutes = (
     yamlRoute(`${apiPath}/openapi.yaml`, `get${apiName}OpenApiYaml`, openApiYaml),
     skillRoute('/skill.md', 'getSkill', options),
     skillRoute(`${apiPath}/skill.md`, `get${apiName}Skill`, options),
-    metadataRoute('', 'getProtectedResource', options),
-    ...options.resources.map(([path, operationId]) => metadataRoute(path, operationId, options)),
+    ...options.resources.map((resource) => metadataRoute(resource, options)),
   ];
   routes.unshift(frontPageRoute(options, [...routes, ...otherRoutes]));
   return routes;
@@ -99,13 +103,12 @@ const ProtectedResource = z
   .meta({ id: 'ProtectedResource' });
 
 const metadataRoute = (
-  resourcePath: string,
-  operationId: string,
-  { title, baseUrl, scopes }: DocumentRoutesOptions,
+  { path, operationId, scopes }: DocumentedResource,
+  { title, baseUrl }: DocumentRoutesOptions,
 ): Route =>
   route({
     method: 'get',
-    path: `${PROTECTED_RESOURCE_PATH}${resourcePath}`,
+    path: `${PROTECTED_RESOURCE_PATH}${path}`,
     operationId,
     summary: 'What a client needs to know to get a credential for this API (RFC 9728)',
     tag,
@@ -117,7 +120,7 @@ const metadataRoute = (
     handle: async () => ({
       status: 200,
       data: {
-        resource: `${baseUrl()}${resourcePath}`,
+        resource: `${baseUrl()}${path}`,
         authorization_servers: [new URL(baseUrl()).origin],
         resource_name: title,
         resource_documentation: `${baseUrl()}/skill.md`,

@@ -5,7 +5,7 @@ import type { LimitName } from '../limits/limits.ts';
 import type { Authenticate, Authentication } from './authenticate.ts';
 import type { ClientAddress } from './client-address.ts';
 import { createCountAhead } from './count-ahead.ts';
-import { allowOrigin, type BrowserOrigins } from './cors.ts';
+import { allowAnyOrigin, allowOrigin, varyByOrigin, type BrowserOrigins } from './cors.ts';
 import { limitOfPath } from './limit-of.ts';
 import { anonymous, type Principal, type VerifiedPrincipal } from './principal.ts';
 import { keysRefused, rateLimited, setRateLimitHeaders } from './rate-limit-headers.ts';
@@ -49,6 +49,7 @@ export const createGate = (options: GateOptions): Gate => {
   const admitCredential = createAdmitCredential(options, count);
   return {
     admit: (route, request, response, origins) => {
+      if (route.anyOrigin === true) allowAnyOrigin(response);
       const limit = limitOf(route);
       if (limit === 'credential') return admitCredential(route, request, response, origins, false);
       const isPublic = route.access === 'public';
@@ -88,6 +89,7 @@ const createAdmitCredential = (options: GateOptions, count: Count): AdmitCredent
   };
 
   return async ({ resource }, request, response, origins, isCounted) => {
+    varyByOrigin(response);
     const address = clientAddress(request);
     const ahead = isCounted ? undefined : countAhead.begin(request, address);
     let authentication: Authentication;

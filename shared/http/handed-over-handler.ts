@@ -1,11 +1,9 @@
 import type { OutgoingHttpHeader, ServerResponse } from 'node:http';
 import type { RequestHandler } from 'express';
 import { RequestClient } from './client.ts';
-import { setCorsHeaders } from './cors.ts';
-import { createDeadline } from './deadline.ts';
+import { inTime } from './deadline.ts';
 import { exchangeOf } from './http-exchange.ts';
 import { isAfterLastAnswer } from './last-answer.ts';
-import type { Principal } from './principal.ts';
 import { refuseForbidden } from './refuse-forbidden.ts';
 import type { HandedOverRoute } from './route.ts';
 import type { RouteServices } from './route-handler.ts';
@@ -17,19 +15,14 @@ export const handedOverHandler =
     const { requestId } = exchange;
     exchange.pattern = route.path;
     exchange.errorForm = route.errors;
-    setCorsHeaders(route, response);
-    const deadline = createDeadline((error) =>
+    const admitted = Promise.resolve(gate.admit(route, request, response, origins));
+    const principal = await inTime(admitted, (error) =>
       log.warn({ err: error, requestId, route: route.path }, 'failed after it was answered 503'),
     );
-    let principal: Principal;
-    try {
-      principal = await deadline.wait(Promise.resolve(gate.admit(route, request, response, origins)));
-    } finally {
-      deadline.end();
-    }
     exchange.principal = principal;
     refuseForbidden(route, request, principal, site);
     keepHeaders(response);
+    if (request.headers.expect !== undefined) response.writeContinue();
     await route.serve(request, response, {
       requestId,
       principal,

@@ -163,8 +163,12 @@ const handedOverOperation = (route: HandedOverRoute, components: Json): Json => 
     security: securityOf(route),
     parameters: pathParameters(route.path),
     responses: {
+      '2XX': {
+        description: 'What its protocol defines.',
+        ...(isCounted(route) ? { headers: headerReferences } : {}),
+      },
       ...(isCounted(route) ? { 429: rateLimited(error) } : {}),
-      default: { description: 'What its protocol defines.' },
+      default: { description: 'Refused, failed or redirected, as its protocol defines.' },
     },
   };
 };

@@ -12,7 +12,6 @@ import { readJsonBytes } from './body.ts';
 import type { Site } from './challenge.ts';
 import { RequestClient } from './client.ts';
 import type { BrowserOrigins } from './cors.ts';
-import { setCorsHeaders } from './cors.ts';
 import { createDeadline } from './deadline.ts';
 import { successEnvelope } from './envelope.ts';
 import { ApiError, notFound } from './errors.ts';
@@ -94,7 +93,6 @@ export const routeHandler = (route: Route, services: RouteServices): RequestHand
     const isAbandoned = (): boolean => deadline.isOver;
     const isClientGone = (): boolean => deadline.isOver || response.destroyed;
     try {
-      setCorsHeaders(route, response);
       const admitted = services.gate.admit(route, request, response, services.origins);
       const principal = admitted instanceof Promise ? await deadline.wait(admitted) : admitted;
       exchange.principal = principal;

@@ -91,7 +91,7 @@ export interface HandedOverContext {
 
 export type AnyRoute = Route | HandedOverRoute;
 
-export type AdmittedRoute = Pick<RouteBase, 'path' | 'access' | 'limit' | 'resource'> & {
+export type AdmittedRoute = Pick<RouteBase, 'path' | 'access' | 'limit' | 'resource' | 'anyOrigin'> & {
   readonly method: string;
 };
 

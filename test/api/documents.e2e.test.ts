@@ -152,6 +152,7 @@ describe('protected resource metadata (RFC 9728)', () => {
     ]);
     expect(await answer.json()).toEqual({
       resource: service.baseUrl,
+      authorization_servers: [service.baseUrl],
       resource_name: 'Buyer Exchange',
       resource_documentation: `${service.baseUrl}/skill.md`,
       bearer_methods_supported: ['header'],
@@ -270,7 +271,10 @@ describe('the paths without a rate limit', () => {
     'GET /skill.md',
     'GET /api/v2/buyer/openapi.yaml',
     'GET /api/v2/buyer/skill.md',
+    'GET /.well-known/oauth-authorization-server',
     'GET /.well-known/oauth-protected-resource',
+    'GET /.well-known/oauth-protected-resource/mcp',
+    'GET /.well-known/oauth-protected-resource/mcp/v3',
     'GET /.well-known/oauth-protected-resource/api/v2/buyer',
     'GET /assets/{storageKey}',
   ];

@@ -1,4 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { authorizeClient } from '../../command/accounts/oauth/grants.ts';
+import { oauthGrantRowsIn } from '../../projections/oauth-grant-rows.ts';
+import { systemClock } from '../../shared/async/clock.ts';
 import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import { createKey, createUser, setAccess } from '../../cli/operate-accounts.ts';
 import { createSellerAccount } from '../../app/create-account.ts';
@@ -25,6 +29,7 @@ interface Belongings {
   readonly advertiser: string;
   readonly archived: string;
   readonly apiKey: string;
+  readonly connectedApp: string;
   readonly eventSource: string;
   readonly task: string;
   readonly agent: string;
@@ -93,6 +98,8 @@ const rows: Readonly<Record<string, Row>> = {
   createApiKey: { body: (_, { customerId }) => ({ name: 'Mine', customerId, userId: `${customerId}-1` }) },
   revokeApiKey: { refersTo: ['apiKey'] },
   getCurrentAccount: {},
+  listConnectedApps: {},
+  revokeConnectedApp: { refersTo: ['connectedApp'] },
   syncEventSources: {
     refersTo: ['advertiser', 'archived'],
     body: ({ advertiser }) => ({
@@ -226,6 +233,7 @@ const rows: Readonly<Record<string, Row>> = {
     Task: ['task'],
     Account: [],
     ApiKey: ['apiKey'],
+    ConnectedApp: ['connectedApp'],
     User: ['user'],
   }),
 };
@@ -233,8 +241,24 @@ const rows: Readonly<Record<string, Row>> = {
 /** After every event of a test. */
 const LATER = '2999-01-01T00:00:00Z';
 
-/** Routes without an API key, and what they expose or change of an account. */
-const publicRows: Readonly<Record<string, 'upload' | 'bytes' | 'nothing'>> = {
+/** Routes for signed-in persons only: no other credential is accepted. */
+const sessionRows: readonly string[] = ['getConsentRequest', 'decideConsent'];
+
+/**
+ * Routes without an API key, and what they expose or change of an account. `protocol`: their own tests send what they
+ * need (`oauth-*.e2e.test.ts`, `sign-in.e2e.test.ts`).
+ */
+const publicRows: Readonly<Record<string, 'upload' | 'bytes' | 'nothing' | 'protocol'>> = {
+  authorize: 'protocol',
+  resumeAuthorization: 'protocol',
+  registerClient: 'protocol',
+  exchangeToken: 'protocol',
+  preflightToken: 'protocol',
+  revokeToken: 'protocol',
+  preflightRevocation: 'protocol',
+  getAuthorizationServer: 'nothing',
+  getMcpProtectedResource: 'nothing',
+  getMcpV3ProtectedResource: 'nothing',
   uploadAsset: 'upload',
   uploadAssetByPost: 'upload',
   readAsset: 'bytes',
@@ -373,6 +397,7 @@ const never: Belongings = {
   advertiser: '2147483647',
   archived: '2147483647',
   apiKey: 'aaaaaaaaaaaaaaaa',
+  connectedApp: '00000000-0000-5000-8000-000000000000',
   eventSource: 'never',
   task: '00000000-0000-4000-8000-000000000000',
   agent: `agt_${'0'.repeat(32)}`,
@@ -403,6 +428,7 @@ interface Operation {
   readonly path: string;
   /** Undefined for a route without an API key. */
   readonly scope: string | undefined;
+  readonly needsSession: boolean;
   /** Names of its query parameters. */
   readonly asked: readonly string[];
 }
@@ -416,7 +442,10 @@ interface ApiDocument {
           string,
           {
             readonly operationId: string;
-            readonly security: readonly { readonly bearer: readonly string[] }[];
+            readonly security: readonly {
+              readonly bearer?: readonly string[];
+              readonly session?: readonly string[];
+            }[];
             readonly parameters: readonly { readonly name: string; readonly in: string }[];
           }
         >
@@ -432,7 +461,8 @@ const operationsOf = async ({ baseUrl }: RunningService): Promise<readonly Opera
       operationId,
       method: method.toUpperCase(),
       path,
-      scope: security[0]?.bearer[0],
+      scope: security[0]?.bearer?.[0],
+      needsSession: security[0]?.session !== undefined,
       asked: parameters.filter((one) => one.in === 'query').map(({ name }) => name),
     })),
   );
@@ -447,6 +477,7 @@ describe.each([
   let service: RunningService;
   /** Routes that need an API key. */
   let operations: readonly Operation[];
+  let sessionOperations: readonly Operation[];
   let publicOperations: readonly Operation[];
   let a: TestAccount;
   let b: TestAccount;
@@ -456,7 +487,8 @@ describe.each([
     service = await startRunningService({}, createLog('silent'), replace);
     const all = await operationsOf(service);
     operations = all.filter(({ scope }) => scope !== undefined);
-    publicOperations = all.filter(({ scope }) => scope === undefined);
+    sessionOperations = all.filter(({ needsSession }) => needsSession);
+    publicOperations = all.filter(({ scope, needsSession }) => scope === undefined && !needsSession);
     a = await service.openAccount('A');
     b = await service.openAccount('B');
     await a.api.post('/advertisers', { name: 'A1' });
@@ -517,6 +549,7 @@ describe.each([
       advertiser,
       archived: ids[1] ?? '',
       apiKey: key.body.data.id,
+      connectedApp: await connectApp(account),
       eventSource,
       task,
       agent,
@@ -539,6 +572,17 @@ describe.each([
       uploadToken: new URL(reserved.uploadUrl).searchParams.get('token') ?? '',
       storageKey: new URL(url).pathname.split('/').at(-1) ?? '',
     };
+  };
+
+  const connectApp = async ({ customerId }: TestAccount): Promise<string> => {
+    const { store, pool } = service.installation;
+    const writes = { store, clock: systemClock, rows: oauthGrantRowsIn(pool) };
+    const grantId = randomUUID();
+    const app = { clientId: 'client', clientName: 'App', scopes: ['exchange:read' as const], resources: [] };
+    const commandId = randomUUID();
+    const context = { commandId, customerId, actor: 'operator', requestId: commandId };
+    await authorizeClient(writes, { ...app, grantId, userId: `${customerId}-1` }, context);
+    return grantId;
   };
 
   /** Creates a user with events. @returns the user's id */
@@ -596,17 +640,22 @@ describe.each([
       account === b ? (await b.api.get(`/campaigns/${theirs.campaign}/creative-sessions`)).text : '',
       account === b ? (await b.api.get(`/advertisers/${theirs.advertiser}/assets`)).text : '',
       account === b ? (await b.api.get(`/advertisers/${theirs.advertiser}/syndication-status`)).text : '',
+      (await service.pool.query('select * from oauth_grants where customer_id = $1', [account.customerId]))
+        .rows,
       (await account.api.get('/api-keys')).text.replaceAll(/"lastUsedAt":"[^"]+",/g, ''),
     ]);
 
   it('have a row for every route', () => {
     const names = (some: readonly Operation[]) => some.map(({ operationId }) => operationId).sort();
     expect(names(operations)).toEqual(Object.keys(rows).sort());
+    expect(names(sessionOperations)).toEqual([...sessionRows].sort());
     expect(names(publicOperations)).toEqual(Object.keys(publicRows).sort());
   });
 
   it('have every query parameter classified as a reference or as plain', () => {
-    const asked = new Set([...operations, ...publicOperations].flatMap((operation) => operation.asked));
+    const asked = new Set(
+      [...operations, ...sessionOperations, ...publicOperations].flatMap((operation) => operation.asked),
+    );
     const known = new Set([...Object.keys(references), ...plainParameters]);
     expect([...asked].sort()).toEqual([...known].sort());
   });
@@ -764,7 +813,7 @@ describe.each([
     };
     for (const { operationId, path } of publicOperations) {
       const shows = publicRows[operationId];
-      if (shows === 'upload') continue;
+      if (shows === 'upload' || shows === 'protocol') continue;
       const at = (key: string) => path.replace(/\{\w+\}/, key);
       const answers = await Promise.all(credentials.map((headers) => read(at(theirs.storageKey), headers)));
       for (const { status, text } of answers) {
@@ -873,6 +922,8 @@ describe.each([
     for (const operation of operations) {
       const { refersTo: [kind] = [], at = '', body } = rows[operation.operationId] ?? {};
       if (['reviewCreative', 'listSellerSubmissions'].includes(operation.operationId)) continue;
+      // A seller's user may have connected apps, too.
+      if (/^(?:list|revoke)ConnectedApp/.test(operation.operationId)) continue;
       const refused = await send(operation, as(web.apiKey), kind ? theirs[kind] : at, body?.(theirs, b));
       expect([operation.operationId, refused.status, JSON.parse(refused.text)]).toMatchObject([
         operation.operationId,
@@ -927,6 +978,19 @@ describe.each([
       null,
     ]);
     expect(second.body.data.id).not.toBe(first.body.data.id);
+  });
+
+  it('routes for signed-in persons accept no API key', async () => {
+    for (const operation of sessionOperations) {
+      const statuses = [{}, as(a.apiKey)].map(
+        async (headers) => (await send(operation, headers, '1')).status,
+      );
+      expect([operation.operationId, ...(await Promise.all(statuses))]).toEqual([
+        operation.operationId,
+        401,
+        403,
+      ]);
+    }
   });
 
   it('no route accepts an unknown, ended or insufficient credential', async () => {

@@ -107,6 +107,7 @@ describe('/openapi.json', () => {
     Audience: '/api/v2/buyer/advertisers/{id}/audiences/{audienceId}',
     Campaign: '/api/v2/buyer/campaigns/{id}',
     Catalog: '/api/v2/buyer/advertisers/{id}/catalogs/{catalogId}',
+    ConnectedApp: '/api/v2/accounts/current/connected-apps/{grantId}',
     Connection: '/api/v2/buyer/creative-engines/{id}/connections/{connectionId}',
     Creative: '/api/v2/buyer/creatives/{cid}',
     CreativeSession: '/api/v2/buyer/campaigns/{id}/creative-sessions/{sid}',
@@ -164,7 +165,21 @@ describe('/openapi.json', () => {
       'get /api/v2/buyer/tasks/{taskId} getTask',
       'get /assets/{storageKey} readAsset',
       'get / getFrontPage',
+      'get /.well-known/oauth-authorization-server getAuthorizationServer',
       'get /.well-known/oauth-protected-resource getProtectedResource',
+      'get /.well-known/oauth-protected-resource/mcp getMcpProtectedResource',
+      'get /.well-known/oauth-protected-resource/mcp/v3 getMcpV3ProtectedResource',
+      'get /api/console/oauth/{uid} getConsentRequest',
+      'post /api/console/oauth/{uid} decideConsent',
+      'get /api/v2/accounts/current/connected-apps listConnectedApps',
+      'delete /api/v2/accounts/current/connected-apps/{grantId} revokeConnectedApp',
+      'get /authorize authorize',
+      'get /authorize/{uid} resumeAuthorization',
+      'post /auth/register registerClient',
+      'post /auth/revoke revokeToken',
+      'options /auth/revoke preflightRevocation',
+      'post /auth/token exchangeToken',
+      'options /auth/token preflightToken',
       'get /.well-known/oauth-protected-resource/api/v2/buyer getBuyerProtectedResource',
       'get /api/v2/buyer/openapi.yaml getBuyerOpenApiYaml',
       'get /api/v2/buyer/skill.md getBuyerSkill',
@@ -229,7 +244,9 @@ describe('/openapi.json', () => {
           path.startsWith('/api/') && !/\/uploads\/\{|\.(?:yaml|md)$/.test(path)
             ? [
                 { bearer: [expect.stringMatching(/^exchange:/)] },
-                ...(path.endsWith('/review') ? [{ bearer: ['exchange:review'] }] : []),
+                ...(/\/(?:review|connected-apps(?:\/\{grantId\})?)$/.test(path)
+                  ? [{ bearer: ['exchange:review'] }]
+                  : []),
               ]
             : [],
         ]);

@@ -28,16 +28,18 @@ const start = async (options: ToyOptions = {}): Promise<void> => {
 
 interface Call {
   readonly key?: string;
+  readonly session?: string;
   readonly method?: string;
   /** The client address, if one hop is trusted. */
   readonly from?: string;
 }
 
-const call = async (path: string, { key, method = 'GET', from }: Call = {}): Promise<Response> => {
+const call = async (path: string, { key, session, method = 'GET', from }: Call = {}): Promise<Response> => {
   const answer = await fetch(`${toys?.url}${path}`, {
     method,
     headers: {
       ...(key === undefined ? {} : { Authorization: `Bearer ${key}` }),
+      ...(session === undefined ? {} : { Cookie: `__Host-sc_session=${session}` }),
       ...(from === undefined ? {} : { 'X-Forwarded-For': from }),
     },
   });
@@ -60,19 +62,21 @@ const statusesOf = async (times: number, send: () => Promise<Response>): Promise
 };
 const all = (times: number, status: number): readonly number[] => Array.from({ length: times }, () => status);
 
+const countedAt = (path: string, limit: RequestLimit): Route =>
+  route({
+    method: 'post',
+    path,
+    operationId: path.replaceAll(/\W/g, ''),
+    summary: 'Counted',
+    tag: 'Toys',
+    access: limit === 'credential' ? 'exchange:read' : 'public',
+    limit,
+    responses: { 204: { description: 'Done' } },
+    handle: async () => ({ status: 204 }),
+  });
+
 describe('the table of limits', () => {
-  const countedIn = (limit: RequestLimit): Route =>
-    route({
-      method: 'post',
-      path: `/counted/${limit}`,
-      operationId: `count-${limit}`,
-      summary: 'Counted',
-      tag: 'Toys',
-      access: limit === 'credential' ? 'exchange:read' : 'public',
-      limit,
-      responses: { 204: { description: 'Done' } },
-      handle: async () => ({ status: 204 }),
-    });
+  const countedIn = (limit: RequestLimit): Route => countedAt(`/counted/${limit}`, limit);
   const requestLimits = Object.keys(specifiedLimits).filter(
     (name) => name !== 'unverified',
   ) as RequestLimit[];
@@ -201,6 +205,48 @@ describe('a request is counted', () => {
     await start();
     const answer = await call('/health', { method: 'OPTIONS' });
     expect([answer.status, limitHeaders(answer)]).toEqual([204, uncounted]);
+  });
+
+  it('for its address if it has a session, which shares the window with anonymous calls', async () => {
+    await start();
+    const remaining = async (options: Call) => limitHeaders(await call('/toys/3', options)).slice(0, 2);
+    expect(await remaining({ session: 'session-1' })).toEqual(['100', '99']);
+    expect(await remaining({ session: 'session-2' })).toEqual(['100', '98']);
+    expect(await remaining({ session: 'unknown' })).toEqual(['100', '97']);
+    expect(await remaining({})).toEqual(['100', '96']);
+    const write = await call('/toys/3', { session: 'session-1', method: 'DELETE' });
+    expect([write.status, limitHeaders(write)]).toEqual([403, ['100', '95', '60', null]]);
+    expect(await statusesOf(96, () => call('/toys/3', { session: 'session-1' }))).toEqual([
+      ...all(95, 200),
+      429,
+    ]);
+    expect((await call('/toys/3', { key: goodKey })).status).toBe(200);
+  });
+
+  it('for its access token: two tokens of one grant have a window each', async () => {
+    await start();
+    expect(await statusesOf(101, () => call('/toys/3', { key: 'at_key-1' }))).toEqual([
+      ...all(100, 200),
+      429,
+    ]);
+    expect(limitHeaders(await call('/toys/3', { key: 'at_key-2' }))).toEqual(['100', '99', '60', null]);
+  });
+
+  it.each([
+    ['an unknown path', '/auth/nothing', 'POST', 404],
+    ['another method', '/auth/known', 'PATCH', 405],
+    ['a path that cannot be decoded', '/auth/by-id/%zz', 'GET', 400],
+  ])('in the limit of sign-in below /auth/: %s', async (_what, path, method, status) => {
+    await start({ routes: [countedAt('/auth/known', 'signUp'), countedAt('/auth/by-id/{id}', 'signUp')] });
+    expect(await statusesOf(41, () => call(path, { method }))).toEqual([...all(40, status), 429]);
+    expect(limitHeaders(await call(path, { method })).slice(0, 2)).toEqual(['40', '0']);
+  });
+
+  it('for its address if it is a preflight below /auth/', async () => {
+    await start({ routes: [countedAt('/auth/known', 'signUp')] });
+    for (const path of ['/auth/known', '/auth/nothing']) {
+      expect(limitHeaders(await call(path, { method: 'OPTIONS' }))[0]).toBe('100');
+    }
   });
 
   it('not at all if its credential cannot be looked up', async () => {
@@ -370,6 +416,30 @@ describe('credentials that do not verify', () => {
     expect(answer.headers.get('www-authenticate')).toContain(
       'error="invalid_token", error_description="The access token expired"',
     );
+  });
+
+  it('unknown sessions are not among them: they are counted for the address only', async () => {
+    await start();
+    expect(await statusesOf(40, () => call('/toys/3', { session: 'unknown' }))).toEqual(all(40, 401));
+    expect((await call('/toys/3', { key: 'key-1' })).status).toBe(200);
+  });
+
+  it('sessions are not refused after 30 of them', async () => {
+    await start();
+    await fail(30);
+    expect((await call('/toys/3', { session: 'session-1' })).status).toBe(200);
+  });
+
+  it('are counted on a route with a limit of the address, too', async () => {
+    const routes = [{ ...countedAt('/auth/mine', 'auth'), access: 'exchange:read' as const }];
+    await start({ routes });
+    const post = (key: string) => call('/auth/mine', { method: 'POST', key });
+    for (let n = 1; n <= 30; n++) {
+      const answer = await post(`bad-key-${n}`);
+      expect([answer.status, limitHeaders(answer)]).toEqual([401, ['40', String(40 - n), '900', null]]);
+    }
+    expect(limitHeaders(await post('bad-key'))[0]).toBe('30');
+    expect(limitHeaders(await post('key-1'))[0]).toBe('30');
   });
 
   it('share one window per address, also with many different keys', async () => {

@@ -70,6 +70,6 @@ const checkOperation = (
     complain(where, 'no success');
   for (const [status, response] of Object.entries(isObject(responses) ? responses : {})) {
     const known = isObject(response) && ('description' in response || '$ref' in response);
-    if (!known || !/^([1-5]\d\d|default)$/.test(status)) complain(where, `response ${status}`);
+    if (!known || !/^([1-5](\d\d|XX)|default)$/.test(status)) complain(where, `response ${status}`);
   }
 };

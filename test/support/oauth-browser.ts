@@ -1,22 +1,25 @@
+import { SESSION_COOKIE } from '../../shared/http/authenticate.ts';
 import type { RunningService } from './running-service.ts';
 
 /** What a browser does for OAuth: keeps cookies, follows redirects of this service, posts the consent. */
 export class OAuthBrowser {
   private readonly service: Pick<RunningService, 'baseUrl'>;
+  private session: Promise<string>;
   /** By path: the cookies of the library are limited to one. */
   private readonly cookies = new Map<string, { readonly path: string; readonly value: string }>();
 
-  constructor(service: Pick<RunningService, 'baseUrl'>, session: string) {
+  constructor(service: Pick<RunningService, 'baseUrl'>, session: Promise<string>) {
     this.service = service;
-    this.signIn(session);
+    this.session = session;
   }
 
-  signIn(session: string): void {
-    this.cookies.set('__Host-sc_session /', { path: '/', value: session });
+  signIn(session: Promise<string>): void {
+    this.session = session;
   }
 
   async fetch(url: string | URL, init: RequestInit = {}): Promise<Response> {
     const target = new URL(url, this.service.baseUrl);
+    this.cookies.set(`${SESSION_COOKIE} /`, { path: '/', value: await this.session });
     const answer = await fetch(target, {
       redirect: 'manual',
       ...init,

@@ -1,14 +1,16 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { createUser } from '../../cli/operate-accounts.ts';
 import type { Replacements } from '../../app/service.ts';
 import type { Role } from '../../domain/accounts/access.ts';
-import { scopesOfRole } from '../../domain/accounts/access.ts';
+import { insertSession } from '../../command/accounts/session-rows.ts';
 import { createLog } from '../../app/log.ts';
 import { OAuthBrowser } from './oauth-browser.ts';
 import { startRunningService, type RunningService, type TestAccount } from './running-service.ts';
 
 export interface OAuthService {
   readonly service: RunningService;
+  /** @returns the secret of a new session */
+  signIn(userId: string): Promise<string>;
   /** A signed-in browser of the first user of the account, or of another one. */
   browserOf(account: TestAccount, userId?: string): OAuthBrowser;
   addUser(account: TestAccount, role: Role): Promise<string>;
@@ -19,31 +21,26 @@ export const startOAuthService = async (
   replace: Replacements = {},
   log = createLog('silent'),
 ): Promise<OAuthService> => {
-  const roles = new Map<string, Role>();
-  const service = await startRunningService(settings, log, {
-    ...replace,
-    session: async (userId) => {
-      const role = roles.get(userId) ?? 'admin';
-      const customerId = Number(userId.split('-')[0]);
-      const scopes = scopesOfRole(role);
-      const principal = {
-        kind: 'session',
-        customerId,
-        actor: `session:${userId}`,
-        scopes,
-        user: { id: userId, role },
-      } as const;
-      return { outcome: 'verified', principal };
-    },
-  });
+  const service = await startRunningService(settings, log, replace);
+  const signIn = async (userId: string): Promise<string> => {
+    const secret = randomBytes(32).toString('base64url');
+    await insertSession(service.pool, {
+      customerId: Number(userId.split('-')[0]),
+      userId,
+      sessionId: randomUUID(),
+      secretHash: createHash('sha256').update(secret).digest(),
+      method: 'password',
+      startedAt: new Date().toISOString(),
+      addressPrefix: '127.0.0.1',
+      agent: undefined,
+    });
+    return secret;
+  };
   return {
     service,
-    browserOf: ({ customerId }, userId = `${customerId}-1`) => new OAuthBrowser(service, userId),
-    addUser: async ({ customerId }, role) => {
-      const userId = await createUser(service.installation, customerId, { name: 'Mo', role });
-      roles.set(userId, role);
-      return userId;
-    },
+    signIn,
+    browserOf: ({ customerId }, userId = `${customerId}-1`) => new OAuthBrowser(service, signIn(userId)),
+    addUser: ({ customerId }, role) => createUser(service.installation, customerId, { name: 'Mo', role }),
   };
 };
 

@@ -252,10 +252,9 @@ export const startToyService = async ({
       ...site,
       apiName: 'Toy',
       skill: () => '# Toys\n',
-      scopes: [],
       resources: [
-        ['', 'getProtectedResource'],
-        ['/toys', 'getToyProtectedResource'],
+        { path: '', operationId: 'getProtectedResource', scopes: [] },
+        { path: '/toys', operationId: 'getToyProtectedResource', scopes: [] },
       ],
     },
     declared,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { openApiDocument } from '../../shared/http/openapi.ts';
-import { route, type Route } from '../../shared/http/route.ts';
+import { route, type AnyRoute, type Route } from '../../shared/http/route.ts';
 import { checkOpenApi } from '../support/check-openapi.ts';
 import { toyRoutes } from '../support/toy-service.ts';
 
@@ -13,7 +13,7 @@ const integerParameter = (name: string, minimum: number, maximum: number) => ({
   schema: { type: 'integer', minimum, maximum },
 });
 
-const documentOf = (routes: readonly Route[]) =>
+const documentOf = (routes: readonly AnyRoute[]) =>
   openApiDocument(
     routes,
     { title: 'Toys', description: 'Toys of tests.', version: '1.2.3' },
@@ -23,7 +23,7 @@ const documentOf = (routes: readonly Route[]) =>
       string,
       Record<string, { parameters: Record<string, unknown>[] } & Record<string, unknown>>
     >;
-    components: { schemas: Record<string, unknown> };
+    components: { schemas: Record<string, unknown>; securitySchemes: unknown };
   };
 
 describe('the OpenAPI document', () => {
@@ -85,6 +85,37 @@ describe('the OpenAPI document', () => {
       requestBody: { required: true },
     });
     expect(document.paths['/toys/newest']?.['get']).toMatchObject({ security: [], parameters: [] });
+  });
+
+  it('declares the cookie where only a signed-in person may ask, and lists handed-over routes', () => {
+    const [first] = toyRoutes([]);
+    const mine: Route[] = first === undefined ? [] : [{ ...first, path: '/mine', access: 'session' }];
+    const listed = documentOf([
+      ...mine,
+      {
+        method: 'get',
+        path: '/authorize/{uid}',
+        operationId: 'resumeAuthorization',
+        summary: 'Goes on',
+        tag: 'OAuth',
+        access: 'public',
+        errors: 'envelope',
+        serve: () => undefined,
+      },
+    ]);
+    expect(checkOpenApi(listed)).toEqual([]);
+    expect(listed.paths['/mine']?.['get']).toMatchObject({ security: [{ session: [] }] });
+    expect(listed.components.securitySchemes).toMatchObject({
+      session: { type: 'apiKey', in: 'cookie', name: '__Host-sc_session' },
+    });
+    expect(listed.paths['/authorize/{uid}']?.['get']).toMatchObject({
+      operationId: 'resumeAuthorization',
+      parameters: [{ name: 'uid', in: 'path', required: true }],
+      responses: {
+        429: { content: { 'application/json': { schema: { $ref: '#/components/schemas/ErrorEnvelope' } } } },
+      },
+    });
+    expect(listed.components.schemas['OAuthError']).toBeUndefined();
   });
 
   it('describes the envelope of every response', () => {

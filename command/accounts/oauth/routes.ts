@@ -58,18 +58,8 @@ const handedOver = (server: AuthorizationServer): readonly HandedOverRoute[] => 
       summary: 'Exchange a code or a refresh token for an access token',
       limit: 'token',
     }),
-    to('token', {
-      method: 'options',
-      path: '/auth/token',
-      operationId: 'preflightToken',
-      summary: 'Preflight: the request itself is allowed for origins of the redirect URIs of the client',
-    }),
-    to('revoke', {
-      method: 'options',
-      path: '/auth/revoke',
-      operationId: 'preflightRevocation',
-      summary: 'Preflight: the request itself is allowed for origins of the redirect URIs of the client',
-    }),
+    preflight('/auth/token', 'preflightToken'),
+    preflight('/auth/revoke', 'preflightRevocation'),
     to('revoke', {
       method: 'post',
       path: '/auth/revoke',
@@ -86,6 +76,29 @@ const handedOver = (server: AuthorizationServer): readonly HandedOverRoute[] => 
     }),
   ];
 };
+
+/** It names no client: the request itself is only for the origins of the client's redirect URIs. */
+const preflight = (path: string, operationId: string): HandedOverRoute => ({
+  method: 'options',
+  path,
+  operationId,
+  summary: 'Whether pages of other origins may send the request: those of the redirect URIs of the client',
+  tag,
+  access: 'public',
+  anyOrigin: true,
+  errors: 'oauth',
+  serve: (_request, response) => {
+    response.writeHead(204, {
+      Allow: 'POST, OPTIONS',
+      'Access-Control-Allow-Methods': 'POST',
+      'Access-Control-Allow-Headers': 'Accept, Content-Type',
+      'Access-Control-Max-Age': PREFLIGHT_SECONDS,
+    });
+    response.end();
+  },
+});
+
+const PREFLIGHT_SECONDS = '600';
 
 const consent = {
   path: '/api/console/oauth/{uid}',
