@@ -60,8 +60,8 @@ const signUpMail = async (
   pending: PendingSignUp,
 ): Promise<Mail | undefined> => {
   const { pool, linkTokenOf, baseUrl } = options;
-  const { email: to } = pending;
-  if ((await findLoginOfAddress(pool, emailKeyOf(to))) !== undefined) return knownMail(to, baseUrl());
+  const known = await findLoginOfAddress(pool, emailKeyOf(pending.email));
+  if (known !== undefined) return knownMail(known.email, baseUrl());
   const token = await linkTokenOf(mailId);
   const link = {
     purpose: 'sign-up',
@@ -71,7 +71,7 @@ const signUpMail = async (
   } as const;
   if ((await insertLink(pool, token, link)) === undefined) return undefined;
   return {
-    to,
+    to: pending.email,
     subject: 'Confirm your address',
     text: paragraphs(
       'You signed up for the Buyer Exchange with this address. Open this link and enter your password to open the account:',

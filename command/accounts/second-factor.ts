@@ -29,11 +29,11 @@ export const base32 = (bytes: Buffer): string => {
     .join('');
 };
 
-/** RFC 4226, 5.3. */
-const codeOfStep = (seed: Buffer, step: number): string => {
+/** RFC 4226, 5.3. @param seed as base64url */
+export const codeOfStep = (seed: string, step: number): string => {
   const counter = Buffer.alloc(8);
   counter.writeBigUInt64BE(BigInt(step));
-  const digest = createHmac('sha1', seed).update(counter).digest();
+  const digest = createHmac('sha1', Buffer.from(seed, 'base64url')).update(counter).digest();
   const offset = digest.readUInt8(digest.length - 1) & 0xf;
   const number = digest.readUInt32BE(offset) & 0x7f_ff_ff_ff;
   return String(number % 1_000_000).padStart(6, '0');
@@ -47,7 +47,7 @@ export const stepOfCode = (
   lastStep: number | null,
 ): number | undefined =>
   acceptedSteps(nowMs, lastStep ?? undefined).find(
-    (step) => codeOfStep(Buffer.from(seed, 'base64url'), step) === code,
+    (step) => codeOfStep(seed, step) === code,
   );
 
 const CODES = 10;

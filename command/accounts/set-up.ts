@@ -10,7 +10,8 @@ import { announceAddress, claimAddress, findLoginOfUser, type Login, type UserKe
 import { findLink, takeLink, type OneTimeLink } from './one-time-links.ts';
 import { refuseGuessable, type Passwords } from './passwords.ts';
 import { passSecondFactor, type FactorWrites } from './second-factor.ts';
-import { startSession, type SignedIn } from './sessions.ts';
+import { methodOfSession } from './session-rows.ts';
+import { sessionIdOf, startSession, type SignedIn } from './sessions.ts';
 import { setPassword, type PasswordWrites } from './set-password.ts';
 import { contextOfUser } from './sign-in.ts';
 
@@ -33,10 +34,14 @@ export const setUp = async (
     throw conflict('The account is disabled, or the user was removed.');
   }
   refuseGuessable('password', body.password, { company: state.name, name: localPartOf(body.email) });
-  const login = await findLoginOfUser(pool, user);
   const context = contextOfUser(request, user);
-  if (login === undefined) await firstPassword(writes, user, body, context);
-  else await newPassword(writes, login, link, body, context);
+  // A repeat that set the password again would end the session that it answers with.
+  const isDone = (await methodOfSession(pool, user, sessionIdOf(request))) !== undefined;
+  if (!isDone) {
+    const login = await findLoginOfUser(pool, user);
+    if (login === undefined) await firstPassword(writes, user, body, context);
+    else await newPassword(writes, login, link, body, context);
+  }
   return startSession(writes, user, 'link', request);
 };
 

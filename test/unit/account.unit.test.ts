@@ -171,3 +171,90 @@ describe('a key', () => {
     });
   });
 });
+
+describe('the sign-in of a user', () => {
+  const signedUp = [
+    {
+      type: 'AccountOpened',
+      data: { customerId: 7, name: 'Acme', customerDomain: 'acme.test' },
+      occurredAt: now,
+    },
+    { type: 'PasswordSet', data: { userId: '7-1', by: 'sign-up' }, occurredAt: now },
+    { type: 'EmailVerified', data: { userId: '7-1' }, occurredAt: now },
+  ] as const satisfies readonly AccountEvent[];
+  const own = { now, userId: '7-1' } as const;
+
+  it('begins with the account, without an API key', () => {
+    const open = {
+      type: 'OpenAccount',
+      now,
+      customerId: 7,
+      name: 'Acme',
+      customerDomain: 'acme.test',
+    } as const;
+    given()
+      .when({ ...open, firstPassword: { emailVerified: true } })
+      .then(...signedUp);
+    given()
+      .when({ ...open, firstPassword: { emailVerified: false } })
+      .then(signedUp[0], signedUp[1]);
+    expect(given(...signedUp).state()).toMatchObject({ customerDomain: 'acme.test', keys: {} });
+  });
+  it.each(['sign-up', 'invitation', 'link', 'change', 'reset'] as const)('records a password by %s', (by) => {
+    given(opened)
+      .when({ type: 'SetPassword', ...own, by })
+      .then({ type: 'PasswordSet', data: { userId: '7-1', by }, occurredAt: now });
+  });
+  it('records that the address is verified once', () => {
+    const verified = { type: 'EmailVerified', data: { userId: '7-1' }, occurredAt: now } as const;
+    given(opened)
+      .when({ type: 'VerifyEmail', ...own })
+      .then(verified);
+    given(opened, verified)
+      .when({ type: 'VerifyEmail', ...own })
+      .thenNothing();
+  });
+  it('has a second factor or none; repeating either changes nothing', () => {
+    const enabled = { type: 'TotpEnabled', data: { userId: '7-1' }, occurredAt: now } as const;
+    const disabled = { ...enabled, type: 'TotpDisabled' } as const;
+    given(opened)
+      .when({ type: 'EnableTotp', ...own })
+      .then(enabled);
+    given(opened, enabled)
+      .when({ type: 'EnableTotp', ...own })
+      .thenNothing();
+    given(opened, enabled)
+      .when({ type: 'DisableTotp', ...own })
+      .then(disabled);
+    given(opened, enabled, disabled)
+      .when({ type: 'DisableTotp', ...own })
+      .thenNothing();
+    given(opened)
+      .when({ type: 'DisableTotp', ...own })
+      .thenNothing();
+    given(opened, enabled, disabled)
+      .when({ type: 'EnableTotp', ...own })
+      .then(enabled);
+  });
+  it('records each used lookup code', () => {
+    const used = { type: 'LookupCodeUsed', data: { userId: '7-1' }, occurredAt: now } as const;
+    given(opened, used)
+      .when({ type: 'UseLookupCode', ...own })
+      .then(used);
+  });
+  it('is kept for each user', () => {
+    given(opened, member, { type: 'TotpEnabled', data: { userId: '7-1' }, occurredAt: now })
+      .when({ type: 'EnableTotp', now, userId: '7-2' })
+      .then({ type: 'TotpEnabled', data: { userId: '7-2' }, occurredAt: now });
+  });
+  it.each([
+    { type: 'SetPassword', now, userId: '7-9', by: 'link' },
+    { type: 'VerifyEmail', now, userId: '7-9' },
+    { type: 'EnableTotp', now, userId: '7-9' },
+    { type: 'DisableTotp', now, userId: '7-9' },
+    { type: 'UseLookupCode', now, userId: '7-9' },
+  ] as const)('needs a user: $type', (command) => {
+    given(opened).when(command).thenRefused({ reason: 'no-such-user' });
+    given().when(command).thenRefused({ reason: 'no-such-account' });
+  });
+});
