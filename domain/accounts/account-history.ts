@@ -143,7 +143,6 @@ const changedUser = (user: KnownUser, { type, data, occurredAt }: UserChange): K
     case 'TotpDisabled':
       return { ...user, totpEnabled: false };
     case 'LookupCodeUsed':
-    case 'UserLinkIssued':
       return { ...user, lookupCodeUsedAt: occurredAt };
     case 'UserLinkIssued':
       return { ...user, linkIssuedAt: occurredAt };
