@@ -3,10 +3,9 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { readOutbox } from '../support/read-mail.ts';
+import { linkIn, mailTo } from '../support/outbox-link.ts';
 import { exchange } from '../support/program.ts';
 import { startRunningService, type RunningService } from '../support/running-service.ts';
-import { until } from '../support/toy-projection.ts';
 import { describeInChromium } from './chromium.ts';
 import { startConsoleTabs, type ConsoleTabs } from './console-tabs.ts';
 
@@ -88,19 +87,8 @@ describeInChromium('sign-in, in a browser', (chromiumPath) => {
   const cookiesOf = (page: Page) => page.context().cookies();
   const call = (page: Page, where: string) =>
     page.evaluate<unknown>(`fetch(${JSON.stringify(where)}).then((answer) => answer.json())`);
-  /** The link of the newest mail to an address. */
-  const linkOf = async (email: string, page: string): Promise<string> => {
-    let link: string | undefined;
-    await until(async () => {
-      const mails = [...(await readOutbox(service.dataDir)).values()];
-      const texts = mails
-        .filter(({ headers }) => headers['to']?.includes(email) === true)
-        .map(({ text }) => text);
-      link = texts.flatMap((text) => text.match(new RegExp(`\\S+/console/${page}#token=\\S+`)) ?? []).at(-1);
-      return link !== undefined;
-    });
-    return link ?? '';
-  };
+  const linkOf = async (email: string, subject: string): Promise<string> =>
+    linkIn(await mailTo(service, email, subject)).url;
 
   it('a person signs up, signs out, and signs in again; a wrong password is refused', async () => {
     const { page, email } = await signUp();
@@ -180,7 +168,7 @@ describeInChromium('sign-in, in a browser', (chromiumPath) => {
     await goTo(page, '/console/password-reset');
     await fillIn(page, { email });
     await page.getByText('a mail with a link is on its way').waitFor();
-    const link = await linkOf(email, 'password-reset');
+    const link = await linkOf(email, 'Choose a new password');
     await page.goto(link);
     await fillIn(page, { password: 'another horse battery' });
     await page.getByText('Your password is changed').waitFor();
@@ -227,7 +215,7 @@ describeInChromium('sign-in, in a browser', (chromiumPath) => {
     await invitations.getByLabel('E-mail address').fill(email);
     await page.keyboard.press('Enter');
     await page.getByText('The invitation is on its way.').waitFor();
-    await member.goto(await linkOf(email, 'invitation'));
+    await member.goto(await linkOf(email, 'Join Acme on the Buyer Exchange'));
     await fillIn(member, { name: MARKUP, password: PASSWORD });
     await arriveAtAccount(member);
     await member.getByText('This browser').waitFor();
