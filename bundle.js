@@ -25,6 +25,7 @@ const external = [
   'knex',
   'oidc-provider',
   'pg-native',
+  'playwright-core',
   'testcontainers',
   'yaml',
 ];
