@@ -3,6 +3,7 @@ import { conversionFloor, knownConversions, mediumConversions } from './conversi
 import { conversions, manyConversions, smallConversions } from './conversions.ts';
 import { creativeDetails } from './detail.ts';
 import { onEventStoreDb } from './eventstoredb.ts';
+import { credentialCosts } from './credentials.ts';
 import { growthOfLists } from './growth-lists.ts';
 import { growth } from './growth.ts';
 import { createAdvertisers, keyedWrites, kernelOverhead, readAdvertisers } from './http.ts';
@@ -40,6 +41,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   key: keyedWrites,
   kernel: kernelOverhead,
   gate: gateCost,
+  credentials: credentialCosts,
   'sign-ins': signIns,
   append: appends,
   'eventstoredb-client': eventStoreDbClient,
@@ -75,6 +77,7 @@ export const longOnly: ReadonlySet<string> = new Set([
   'read-your-writes',
   'kernel',
   'gate',
+  'credentials',
   'sign-ins',
   'rebuild',
   'rebuild-upsert',

@@ -54,7 +54,7 @@ const signInAtOnce = async ({ service }: OwnService, round: number): Promise<Bur
   };
 };
 
-/** A detail's median time while a hundred people sign in at once, compared with the same while nobody does. */
+/** A list's median time while a hundred people sign in at once, against the same without sign-ins. */
 export const signIns: Scenario = async (bench: Bench) => {
   const own = await startOwnService(bench, { TRUSTED_PROXIES: '1' });
   await signUpAll(own);
@@ -86,7 +86,7 @@ export const signIns: Scenario = async (bench: Bench) => {
       name: `GET list of 50 while ${SIGN_INS} people sign in at once, p50`,
       unit: 'ms',
       ...result,
-      baselineName: 'while nobody does',
+      baselineName: 'without sign-ins',
       goal: 1.5,
       atMost: true,
       note: `${Math.min(...signedIn)} to ${Math.max(...signedIn)} signed in at once, the others were answered 503`,
