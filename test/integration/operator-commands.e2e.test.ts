@@ -22,8 +22,9 @@ let service: RunningService;
 let account: TestAccount;
 let elsewhere: TestDatabase;
 const known: {
-  client?: string;
-  -readonly [Name in 'advertiser' | 'creative' | 'customer' | 'key' | 'record' | 'stream']?: string;
+  -readonly [
+    Name in 'advertiser' | 'client' | 'creative' | 'customer' | 'key' | 'record' | 'stream'
+  ]?: string;
 } = {};
 const subject = createHash('sha256').update('jane@example.com').digest('hex');
 
@@ -336,7 +337,11 @@ const served: Readonly<Record<string, readonly Example[]>> = {
       lines: [{ clientId: text, name: 'Planner', redirectUris: ['https://planner.example.com/callback'] }],
       after: ([line]) => (known.client = String(line?.['clientId'])),
     },
-    { words: () => ['--name', 'Planner', '--redirect-uri', 'http://planner.example.com'], status: 2, lines: [] },
+    {
+      words: () => ['--name', 'Planner', '--redirect-uri', 'http://planner.example.com'],
+      status: 2,
+      lines: [],
+    },
   ],
   'oauth clients list': [{ lines: [{ clientId: text, registeredBy: 'operator' }] }],
   'oauth clients remove': [
