@@ -31,7 +31,7 @@ interface Belongings {
   readonly archived: string;
   readonly apiKey: string;
   readonly connectedApp: string;
-  /** Of its first user. */
+  /** The first user's. */
   readonly userSession: string;
   readonly eventSource: string;
   readonly task: string;
