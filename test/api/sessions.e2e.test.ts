@@ -198,7 +198,7 @@ describe('a changed password', () => {
   const change = (person: Person, currentPassword: string, newPassword: string) =>
     person.post('/auth/password', { currentPassword, newPassword });
 
-  it('ends the other sessions, renews the own secret, and is told by mail', async () => {
+  it('ends the other sessions, renews the own secret, and a mail says so', async () => {
     const one = await signUp(service);
     const { person, email } = one;
     const { cookie } = person;

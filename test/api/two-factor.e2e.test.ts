@@ -21,7 +21,7 @@ afterAll(() => service.stop());
 
 /** As an authenticator reads it. */
 const seedOf = (secret: string): string => {
-  const bits = [...secret].map((letter) => LETTERS.indexOf(letter).toString(2).padStart(5, '0')).join('');
+  const bits = Array.from(secret, (letter) => LETTERS.indexOf(letter).toString(2).padStart(5, '0')).join('');
   return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2))).toString(
     'base64url',
   );
@@ -35,7 +35,7 @@ const reasonOf = ({ status, body: { error } }: ApiAnswer<unknown>): readonly unk
 const refused = (reason: string): readonly unknown[] => [401, 'UNAUTHORIZED', { reason }];
 const anyone = (): Person => new Person(service);
 
-interface Enrolled extends SignedUp {
+interface EnrolledUser extends SignedUp {
   readonly seed: string;
   readonly lookupCodes: readonly string[];
 }
@@ -46,18 +46,18 @@ const confirm = (person: Person, code: string) =>
   person.post<{ lookupCodes: string[] }>(`${totp}/confirm`, { code });
 
 /** The next code that is accepted is that of the next step. */
-const enrol = async (): Promise<Enrolled> => {
+const enrol = async (): Promise<EnrolledUser> => {
   const user = await signUp(service);
   const seed = seedOf((await start(user.person)).body.data.secret);
   const answer = await confirm(user.person, codeOfStep(seed, stepNow()));
   if (answer.status !== 200) throw new Error(`no second factor: ${answer.text}`);
   return { ...user, seed, lookupCodes: answer.body.data.lookupCodes };
 };
-const nextCode = ({ seed }: Enrolled): string => codeOfStep(seed, stepNow() + 1);
+const nextCode = ({ seed }: EnrolledUser): string => codeOfStep(seed, stepNow() + 1);
 /** The codes of the present steps are accepted again. */
-const forgetStep = ({ userId }: Enrolled) =>
+const forgetStep = ({ userId }: EnrolledUser) =>
   service.pool.query('update logins set totp_last_step = null where user_id = $1', [userId]);
-const wrongCode = ({ seed }: Enrolled): string => {
+const wrongCode = ({ seed }: EnrolledUser): string => {
   const right = [-1, 0, 1, 2].map((n) => codeOfStep(seed, stepNow() + n));
   return ['000000', '111111', '222222', '333333', '444444'].find((code) => !right.includes(code)) ?? '';
 };
@@ -131,7 +131,7 @@ describe('the second factor', () => {
 });
 
 describe('a sign-in with a second factor', () => {
-  let user: Enrolled;
+  let user: EnrolledUser;
   beforeEach(async () => {
     user = await enrol();
   });
@@ -149,7 +149,7 @@ describe('a sign-in with a second factor', () => {
     await forgetStep(user);
     const code = codeOfStep(user.seed, stepNow());
     const answers = await Promise.all(Array.from({ length: 4 }, () => withCode(code)));
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 401, 401, 401]);
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 401, 401, 401]);
     expect(reasonOf(await withCode(code))).toEqual(refused('code-invalid'));
     const earlier = codeOfStep(user.seed, stepNow() - 1);
     expect(reasonOf(await withCode(earlier))).toEqual(refused('code-invalid'));
@@ -164,7 +164,7 @@ describe('a sign-in with a second factor', () => {
   it('accepts each lookup code once, also of requests at once', async () => {
     const [one = '', other = ''] = user.lookupCodes;
     const answers = await Promise.all(Array.from({ length: 4 }, () => withCode(one.toUpperCase())));
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 401, 401, 401]);
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 401, 401, 401]);
     const person = anyone();
     expect(
       (await signIn(person, user.email, GOOD_PASSWORD, { code: other.replaceAll('-', ' ') })).status,
