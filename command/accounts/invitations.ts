@@ -50,11 +50,10 @@ export const invite = async (
   writes: InvitationWrites,
   { email, role, invitedBy }: NewInvitation,
   context: CommandContext,
-  hasRunBefore: () => Promise<boolean> = async () => false,
 ): Promise<Invited> => {
   const { pool, clock } = writes;
-  const { customerId, commandId } = context;
-  const isFirstRun = !(await hasRunBefore());
+  const { customerId, commandId, hasRunBefore } = context;
+  const isFirstRun = (await hasRunBefore?.()) === false;
   if (isFirstRun && (await isMembersAddress(pool, customerId, emailKeyOf(email))))
     throw conflict('A member of the account has this address.', 'email');
   const invitationId = derivedId(commandId, 'invitation');
