@@ -73,6 +73,8 @@ import type { AskDatabase } from '../command/assets/handler.ts';
 import { createLookups } from './lookups.ts';
 import { findAccountNow } from './lookups/find-accounts.ts';
 import { endGrantsIn } from './end-grants.ts';
+import { findInvitation } from './lookups/find-invitation.ts';
+import { findLogin } from './lookups/find-login.ts';
 import { findUser } from './lookups/find-user.ts';
 import { oauthGrantRowsIn } from '../projections/oauth-grant-rows.ts';
 import { createKeyedDigest } from '../shared/secrets/keyed-digest.ts';
@@ -195,6 +197,8 @@ const accountRoutesOf = ({
     secrets,
     keys,
     rows: accountRowsIn(pool),
+    findLogin: findLogin(pool),
+    findInvitation: findInvitation(pool),
     passwords: createPasswords(),
     linkTokenOf: createLinkTokenOf(keys),
     nextCustomerId: idSequence(pool, 'customer_ids').next,

@@ -28,6 +28,8 @@ import { syndicatedKinds } from '../command/syndication/resource-kinds.ts';
 import { outboundPolicyOf, type Config } from './config.ts';
 import { allProjections } from '../projections/all-projections.ts';
 import { createAtAgents, isWhole } from './lookups/find-at-agents.ts';
+import { findInvitation } from './lookups/find-invitation.ts';
+import { findLogin } from './lookups/find-login.ts';
 import { findAudienceMembers } from './lookups/find-members.ts';
 import { launchedCreatives } from './lookups/launched-creatives.ts';
 import type { ReadinessPart } from '../shared/async/readiness.ts';
@@ -152,7 +154,13 @@ const workKindsOf = (options: WorkerOptions, workPool: Pool, mailer: Mailer): re
 
 const mailsOf = (options: WorkerOptions, mailer: Mailer): WorkKind => {
   const { secrets, pool, keys, baseUrl, log, replace } = options;
-  const compose = createComposeMail({ pool, linkTokenOf: createLinkTokenOf(keys), baseUrl });
+  const compose = createComposeMail({
+    pool,
+    findLogin: findLogin(pool),
+    findInvitation: findInvitation(pool),
+    linkTokenOf: createLinkTokenOf(keys),
+    baseUrl,
+  });
   return mails({ secrets, mailer, compose: replace.composeMail ?? compose, log });
 };
 

@@ -4,8 +4,8 @@ import { emailKeyOf } from '../../domain/accounts/address.ts';
 import type { Mail } from '../../shared/mail/mailer.ts';
 import type { LinkTokenOf } from '../workers/mail/link-token.ts';
 import type { ComposeMail } from '../workers/mail/send-mails.ts';
-import { findLoginOfAddress, findLoginOfUser } from './login-rows.ts';
-import { findInvitation, type InvitationKey } from './invitation-rows.ts';
+import type { FindInvitation, InvitationKey } from './invitation-rows.ts';
+import type { FindLogin, UserKey } from './login-rows.ts';
 import { insertLink } from './one-time-links.ts';
 import { RESET_MS } from './password-reset.ts';
 import { PendingSignUp } from './sign-up.ts';
@@ -22,6 +22,8 @@ const MailRequest = z.discriminatedUnion('type', [
 
 export interface ComposeOptions {
   readonly pool: Pool;
+  readonly findLogin: FindLogin;
+  readonly findInvitation: FindInvitation;
   readonly linkTokenOf: LinkTokenOf;
   /** Never from a request: its `Host` is the client's. */
   readonly baseUrl: () => string;
@@ -59,8 +61,8 @@ const signUpMail = async (
   mailId: string,
   pending: PendingSignUp,
 ): Promise<Mail | undefined> => {
-  const { pool, linkTokenOf, baseUrl } = options;
-  const known = await findLoginOfAddress(pool, emailKeyOf(pending.email));
+  const { pool, findLogin, linkTokenOf, baseUrl } = options;
+  const known = await findLogin.ofAddress(emailKeyOf(pending.email));
   if (known !== undefined) return knownMail(known.email, baseUrl());
   const token = await linkTokenOf(mailId);
   const link = {
@@ -96,8 +98,8 @@ const resetMail = async (
   mailId: string,
   email: string,
 ): Promise<Mail | undefined> => {
-  const { pool, linkTokenOf } = options;
-  const login = await findLoginOfAddress(pool, emailKeyOf(email));
+  const { pool, findLogin, linkTokenOf } = options;
+  const login = await findLogin.ofAddress(emailKeyOf(email));
   if (login?.isOpen !== true) return undefined;
   const token = await linkTokenOf(mailId);
   const { customerId, userId } = login;
@@ -115,10 +117,10 @@ const resetMail = async (
 };
 
 const changedMail = async (
-  { pool, baseUrl }: ComposeOptions,
-  user: { readonly customerId: number; readonly userId: string },
+  { findLogin, baseUrl }: ComposeOptions,
+  user: UserKey,
 ): Promise<Mail | undefined> => {
-  const login = await findLoginOfUser(pool, user);
+  const login = await findLogin.ofUser(user);
   if (login === undefined) return undefined;
   return {
     to: login.email,
@@ -132,7 +134,7 @@ const changedMail = async (
 
 /** @returns undefined if the invitation was accepted or revoked, or has expired */
 const invitationMail = async (options: ComposeOptions, key: InvitationKey): Promise<Mail | undefined> => {
-  const invitation = await findInvitation(options.pool, key);
+  const invitation = await options.findInvitation(key);
   if (invitation === undefined || invitation.expiresAt.getTime() <= Date.now()) return undefined;
   const { email: to, company, inviter, role, expiresAt } = invitation;
   const token = await options.linkTokenOf(key.invitationId);

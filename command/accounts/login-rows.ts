@@ -1,6 +1,4 @@
 import type { ClientBase, Pool } from 'pg';
-import { NotDoneError } from '../../shared/http/errors.ts';
-import { isWholeSql } from '../../shared/follow-log/written-position.ts';
 import type { Role } from '../../domain/accounts/access.ts';
 
 /** Addresses and logins of users. No event contains them: they can be deleted. */
@@ -27,59 +25,15 @@ export interface Login extends UserKey {
   readonly isCodeBlocked: boolean;
 }
 
-const CODE_FAILURES_MAX = 10;
-const CODE_MINUTES = 15;
+/** Both only find users whose address is announced. @throws ApiError SERVICE_UNAVAILABLE during a rebuild */
+export interface FindLogin {
+  ofAddress(emailKey: string): Promise<Login | undefined>;
+  ofUser(user: UserKey): Promise<Login | undefined>;
+}
 
-const columns = `a.customer_id::float8 as "customerId", a.user_id as "userId", a.email,
-  a.verified_at is not null as "isVerified", c.name as company, u.role, c.disabled_at is null as "isOpen",
-  l.password_hash as "passwordHash", l.totp_secret_id as "totpSecretId", l.totp_pending_id as "totpPendingId",
-  l.totp_last_step::float8 as "totpLastStep",
-  l.code_failures >= ${CODE_FAILURES_MAX}
-    and l.code_failed_at > clock_timestamp() - interval '${CODE_MINUTES} minutes' as "isCodeBlocked"`;
-
-const joined = `user_addresses a
-  join logins l on l.customer_id = a.customer_id and l.user_id = a.user_id
-  join users u on u.customer_id = a.customer_id and u.user_id = a.user_id and u.role is not null
-  join accounts c on c.customer_id = a.customer_id and a.announced`;
-
-type FoundLogin = Partial<Login> & { readonly isWhole: boolean };
-
-const loginOf = ([row]: readonly FoundLogin[]): Login | undefined => {
-  // During a rebuild the tables cannot tell which accounts are open.
-  if (row?.isWhole !== true)
-    throw new NotDoneError('Credentials are being rebuilt. Repeat the request later.');
-  const { isWhole: _, ...login } = row;
-  return typeof login.userId === 'string' ? (login as Login) : undefined;
-};
-
-/** @throws ApiError SERVICE_UNAVAILABLE */
-export const findLoginOfAddress = async (
-  database: Database,
-  emailKey: string,
-): Promise<Login | undefined> => {
-  const { rows } = await database.query<FoundLogin>({
-    name: 'login-of-address',
-    text: `select ${isWholeSql('credentials')} as "isWhole", found.*
-           from (select) one left join (select ${columns} from ${joined} where a.email_key = $1) found on true`,
-    values: [emailKey],
-  });
-  return loginOf(rows);
-};
-
-/** @throws ApiError SERVICE_UNAVAILABLE */
-export const findLoginOfUser = async (
-  database: Database,
-  { customerId, userId }: UserKey,
-): Promise<Login | undefined> => {
-  const { rows } = await database.query<FoundLogin>({
-    name: 'login-of-user',
-    text: `select ${isWholeSql('credentials')} as "isWhole", found.*
-           from (select) one
-           left join (select ${columns} from ${joined} where a.customer_id = $1 and a.user_id = $2) found on true`,
-    values: [customerId, userId],
-  });
-  return loginOf(rows);
-};
+/** Further codes are refused until the minutes have passed without one. */
+export const CODE_FAILURES_MAX = 10;
+export const CODE_MINUTES = 15;
 
 export interface NewLogin extends UserKey {
   readonly email: string;

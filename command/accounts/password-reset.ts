@@ -7,7 +7,7 @@ import type { RequestContext } from '../../shared/http/route.ts';
 import type { LinkTokenOf } from '../workers/mail/link-token.ts';
 import { NO_ACCOUNT, requestMail } from '../workers/mail/request-mail.ts';
 import { accountOf, runOnAccount } from './handler.ts';
-import { findLoginOfUser } from './login-rows.ts';
+import type { FindLogin } from './login-rows.ts';
 import { findLink, insertLink, takeLink } from './one-time-links.ts';
 import { refuseGuessable, type Passwords } from './passwords.ts';
 import { passSecondFactor, type FactorWrites } from './second-factor.ts';
@@ -18,6 +18,7 @@ import { contextOfUser } from './sign-in.ts';
 export const RESET_MS = 10 * 60_000;
 
 export interface ResetWrites extends PasswordWrites, FactorWrites {
+  readonly findLogin: FindLogin;
   readonly passwords: Passwords;
   readonly linkTokenOf: LinkTokenOf;
 }
@@ -56,11 +57,11 @@ export const resetPassword = async (
   { ticket, password, code }: ResetBody,
   request: RequestContext,
 ): Promise<void> => {
-  const { pool, clock, passwords } = writes;
+  const { pool, clock, passwords, findLogin } = writes;
   const { commandId } = request;
   const link = await findLink(pool, 'reset-ticket', ticket, commandId, 'ticket');
   const { customerId, userId } = link;
-  const login = userId === null ? undefined : await findLoginOfUser(pool, { customerId, userId });
+  const login = userId === null ? undefined : await findLogin.ofUser({ customerId, userId });
   if (login === undefined) throw conflict('The user has no password any more.');
   const { company, email } = login;
   refuseGuessable('password', password, { company, name: localPartOf(email) });

@@ -6,7 +6,7 @@ import { conflict, invalid } from '../../shared/http/errors.ts';
 import type { CommandContext } from '../../shared/aggregate/command-context.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
 import { accountOf, loadAccount, runOnAccount } from './handler.ts';
-import { announceAddress, claimAddress, findLoginOfUser, type Login, type UserKey } from './login-rows.ts';
+import { announceAddress, claimAddress, type FindLogin, type Login, type UserKey } from './login-rows.ts';
 import { findLink, takeLink, type OneTimeLink } from './one-time-links.ts';
 import { refuseGuessable, type Passwords } from './passwords.ts';
 import { passSecondFactor, type FactorWrites } from './second-factor.ts';
@@ -16,6 +16,7 @@ import { setPassword, type PasswordWrites } from './set-password.ts';
 import { contextOfUser } from './sign-in.ts';
 
 export interface SetUpWrites extends PasswordWrites, FactorWrites {
+  readonly findLogin: FindLogin;
   readonly passwords: Passwords;
 }
 
@@ -25,7 +26,7 @@ export const setUp = async (
   body: SetUpBody,
   request: RequestContext,
 ): Promise<SignedIn> => {
-  const { pool } = writes;
+  const { pool, findLogin } = writes;
   const link = await findLink(pool, 'set-up', body.token, request.commandId);
   if (link.userId === null) throw new Error('a set-up link names its user');
   const user = { customerId: link.customerId, userId: link.userId };
@@ -38,7 +39,7 @@ export const setUp = async (
   // A repeat that set the password again would end the session that it answers with.
   const isDone = (await methodOfSession(pool, user, sessionIdOf(request))) !== undefined;
   if (!isDone) {
-    const login = await findLoginOfUser(pool, user);
+    const login = await findLogin.ofUser(user);
     if (login === undefined) await firstPassword(writes, user, body, context);
     else await newPassword(writes, login, link, body, context);
   }

@@ -3,13 +3,14 @@ import type { SignInBody } from '../../domain/accounts/sign-in-input.ts';
 import type { SignInMethod } from '../../domain/accounts/session-events.ts';
 import type { CommandContext } from '../../shared/aggregate/command-context.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
-import { findLoginOfAddress, replaceHash, type Login, type UserKey } from './login-rows.ts';
+import { replaceHash, type FindLogin, type Login, type UserKey } from './login-rows.ts';
 import type { Passwords } from './passwords.ts';
 import { passSecondFactor, refusedUser, unauthorized, type FactorWrites } from './second-factor.ts';
 import { methodOfSession } from './session-rows.ts';
 import { sessionIdOf, startSession, type SignedIn } from './sessions.ts';
 
 export interface SignInWrites extends FactorWrites {
+  readonly findLogin: FindLogin;
   readonly passwords: Passwords;
 }
 
@@ -28,8 +29,8 @@ export const signIn = async (
   { email, password, code }: SignInBody,
   request: RequestContext,
 ): Promise<SignedIn> => {
-  const { pool, passwords } = writes;
-  const login = await findLoginOfAddress(pool, emailKeyOf(email));
+  const { findLogin, passwords } = writes;
+  const login = await findLogin.ofAddress(emailKeyOf(email));
   const isRight = await passwords.verify(login?.passwordHash, password);
   const refusal = unauthorized('The address or the password is wrong.');
   if (login === undefined) throw refusal;

@@ -5,7 +5,7 @@ import { conflict, invalid, type ApiError } from '../../shared/http/errors.ts';
 import type { ReplyHeaders, RequestContext } from '../../shared/http/route.ts';
 import { loginOfSession, wrongPassword } from './change-password.ts';
 import { accountOf, runOnAccount } from './handler.ts';
-import { confirmSeed, removeSeed, setPendingSeed, type Login } from './login-rows.ts';
+import { confirmSeed, removeSeed, setPendingSeed, type FindLogin, type UserKey } from './login-rows.ts';
 import type { Passwords } from './passwords.ts';
 import {
   base32,
@@ -26,6 +26,7 @@ const ISSUER = 'Buyer Exchange';
 const SEED_BYTES = 20;
 
 export interface TwoFactorWrites extends FactorWrites {
+  readonly findLogin: FindLogin;
   readonly passwords: Passwords;
 }
 
@@ -33,11 +34,11 @@ const isOn = (): ApiError => conflict('You have a second factor already. Disable
 
 /** The seed has no effect before a code of it is confirmed. A further start replaces it. */
 export const startTotp = async (
-  { pool, secrets, passwords }: TwoFactorWrites,
+  { pool, secrets, passwords, findLogin }: TwoFactorWrites,
   password: string,
   request: RequestContext,
 ): Promise<{ readonly secret: string; readonly otpauthUri: string }> => {
-  const login = await loginOfSession({ pool }, request);
+  const login = await loginOfSession(findLogin, request);
   const { customerId, userId, email, passwordHash, totpPendingId } = login;
   if (!(await passwords.verify(passwordHash, password))) throw wrongPassword('password');
   const seed = randomBytes(SEED_BYTES);
@@ -66,8 +67,8 @@ export const confirmTotp = async (
   code: string,
   request: RequestContext,
 ): Promise<ConfirmedTotp> => {
-  const { pool, clock, secrets } = writes;
-  const login = await loginOfSession({ pool }, request);
+  const { pool, clock, secrets, findLogin } = writes;
+  const login = await loginOfSession(findLogin, request);
   const { customerId, userId, totpPendingId: secretId } = login;
   if (login.totpSecretId !== null) throw isOn();
   const seed = secretId === null ? undefined : await secrets.get(customerId, secretId);
@@ -93,8 +94,8 @@ export const disableTotp = async (
   { password, code }: TotpProof,
   request: RequestContext,
 ): Promise<ReplyHeaders> => {
-  const { pool, passwords } = writes;
-  const login = await loginOfSession({ pool }, request);
+  const { pool, passwords, findLogin } = writes;
+  const login = await loginOfSession(findLogin, request);
   if (!(await passwords.verify(login.passwordHash, password))) throw wrongPassword('password');
   const { user, sessionId, context } = sessionOf(request);
   await passSecondFactor(writes, login, code, context);
@@ -105,7 +106,7 @@ export const disableTotp = async (
 /** Also for an operator. The event comes first: after a crash in between, the second factor is still asked for. */
 export const removeTotp = async (
   writes: FactorWrites,
-  { customerId, userId }: Pick<Login, 'customerId' | 'userId'>,
+  { customerId, userId }: UserKey,
   context: Parameters<typeof runOnAccount>[2],
 ): Promise<void> => {
   const { pool, clock, secrets } = writes;

@@ -15,6 +15,7 @@ import { createTenantDatabase } from '../../shared/postgres/tenant-database.ts';
 import { createProjectionProgress } from '../../shared/follow-log/projection-progress.ts';
 import { prepareBinding } from '../../shared/postgres/tenant-query.ts';
 import { apiOf } from '../support/api-client.ts';
+import { setUpByLink, type Person } from '../support/person.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { stripTenants } from '../support/strip-tenants.ts';
 import { reserve, storedFiles, upload } from '../support/uploads.ts';
@@ -31,6 +32,8 @@ interface Belongings {
   readonly archived: string;
   readonly apiKey: string;
   readonly connectedApp: string;
+  /** The first user's. */
+  readonly userSession: string;
   readonly eventSource: string;
   readonly task: string;
   readonly agent: string;
@@ -248,6 +251,7 @@ const rows: Readonly<Record<string, Row>> = {
     Account: [],
     ApiKey: ['apiKey'],
     ConnectedApp: ['connectedApp'],
+    Session: ['userSession'],
     User: ['user'],
     Invitation: ['invitation'],
     BrowserOrigin: ['browserOrigin'],
@@ -258,14 +262,33 @@ const rows: Readonly<Record<string, Row>> = {
 const LATER = '2999-01-01T00:00:00Z';
 
 /** Routes for signed-in persons only: no other credential is accepted. */
-const sessionRows: readonly string[] = ['getConsentRequest', 'decideConsent'];
+const sessionRows: readonly string[] = [
+  'getConsentRequest',
+  'decideConsent',
+  'signOut',
+  'changePassword',
+  'getCurrentUser',
+  'listSessions',
+  'endSession',
+  'endOtherSessions',
+  'startTotp',
+  'confirmTotp',
+  'disableTotp',
+];
 
 /**
  * Routes without an API key, and what they expose or change of an account. `protocol`: their own tests send what they
- * need (`oauth-*.e2e.test.ts`, `sign-in.e2e.test.ts`, `invitations.e2e.test.ts`).
+ * need (`oauth-*`, `sign-in`, `verify-email`, `password-reset` and `invitations.e2e.test.ts`).
  */
 const publicRows: Readonly<Record<string, 'upload' | 'bytes' | 'nothing' | 'protocol'>> = {
   acceptInvitation: 'protocol',
+  signUp: 'protocol',
+  verifyEmail: 'protocol',
+  signIn: 'protocol',
+  requestPasswordReset: 'protocol',
+  verifyPasswordReset: 'protocol',
+  resetPassword: 'protocol',
+  setUp: 'protocol',
   authorize: 'protocol',
   resumeAuthorization: 'protocol',
   registerClient: 'protocol',
@@ -404,6 +427,7 @@ const never: Belongings = {
   archived: '2147483647',
   apiKey: 'aaaaaaaaaaaaaaaa',
   connectedApp: '00000000-0000-5000-8000-000000000000',
+  userSession: '00000000-0000-5000-8000-000000000000',
   eventSource: 'never',
   task: '00000000-0000-4000-8000-000000000000',
   agent: `agt_${'0'.repeat(32)}`,
@@ -558,6 +582,7 @@ describe.each([
       archived: ids[1] ?? '',
       apiKey: key.body.data.id,
       connectedApp: await connectApp(account),
+      userSession: (await sessionOf(await signedIn(account)))[0] ?? '',
       eventSource,
       task,
       agent,
@@ -594,6 +619,11 @@ describe.each([
     await authorizeClient(writes, { ...app, grantId, userId: `${customerId}-1` }, context);
     return grantId;
   };
+
+  const signedIn = ({ customerId }: TestAccount): Promise<Person> =>
+    setUpByLink(service, customerId, `${customerId}-1`, `user-of-${customerId}@example.test`);
+  const sessionOf = async (person: Person): Promise<readonly string[]> =>
+    (await person.get<{ id: string }[]>('/api/v2/accounts/current/sessions')).body.data.map(({ id }) => id);
 
   /** Creates a user with events. @returns the user's id */
   const memberOf = async ({ customerId }: TestAccount): Promise<string> => {
@@ -1017,6 +1047,21 @@ describe.each([
         403,
       ]);
     }
+  });
+
+  it("signed-in persons see and end only their own account's sessions", async () => {
+    const person = await signedIn(await service.openAccount('Signed in'));
+    const own = await sessionOf(person);
+    expect(own).toHaveLength(1);
+    expect(own).not.toContain(theirs.userSession);
+    const end = (id: string) => person.delete(`/api/v2/accounts/current/sessions/${id}`);
+    const [foreign, absent] = [await end(theirs.userSession), await end(never.userSession)];
+    expect([foreign.status, foreign.text]).toEqual([404, absent.text]);
+    const ended = await service.pool.query(
+      'select from sessions where session_id = $1 and ended_at is null',
+      [theirs.userSession],
+    );
+    expect(ended.rowCount).toBe(1);
   });
 
   it('no route accepts an unknown, ended or insufficient credential', async () => {

@@ -114,10 +114,26 @@ describe('/openapi.json', () => {
     Creative: '/api/v2/buyer/creatives/{cid}',
     CreativeSession: '/api/v2/buyer/campaigns/{id}/creative-sessions/{sid}',
     EventSource: '/api/v2/buyer/event-sources/{key}',
+    Session: '/api/v2/accounts/current/sessions/{id}',
     SyndicationRecord: '/api/v2/buyer/advertisers/{id}/syndication-status/{recordId}',
     Task: '/api/v2/buyer/tasks/{taskId}',
     User: '/api/v2/buyer/users/{id}',
   };
+
+  /** Only for signed-in persons. */
+  const signedIn = [
+    'get /api/console/oauth/{uid} getConsentRequest',
+    'post /api/console/oauth/{uid} decideConsent',
+    'post /auth/sign-out signOut',
+    'post /auth/password changePassword',
+    'get /api/v2/accounts/current/user getCurrentUser',
+    'get /api/v2/accounts/current/sessions listSessions',
+    'delete /api/v2/accounts/current/sessions endOtherSessions',
+    'delete /api/v2/accounts/current/sessions/{id} endSession',
+    'post /api/v2/accounts/current/user/totp startTotp',
+    'post /api/v2/accounts/current/user/totp/confirm confirmTotp',
+    'post /api/v2/accounts/current/user/totp/disable disableTotp',
+  ];
 
   it('describes every route and no other path', async () => {
     const document = (await (await get('/openapi.json')).json()) as Document;
@@ -127,6 +143,14 @@ describe('/openapi.json', () => {
       Object.entries(item).map(([method, { operationId }]) => `${method} ${path} ${operationId}`),
     );
     const expected = [
+      ...signedIn,
+      'post /auth/signup signUp',
+      'post /auth/verify-email verifyEmail',
+      'post /auth/sign-in signIn',
+      'post /auth/password-reset/request requestPasswordReset',
+      'post /auth/password-reset/verify verifyPasswordReset',
+      'post /auth/password-reset/reset resetPassword',
+      'post /auth/set-up setUp',
       'delete /api/v2/buyer/adcp-agents/{id} deleteAdcpAgent',
       'delete /api/v2/buyer/advertisers/{id} deleteAdvertiser',
       'delete /api/v2/buyer/advertisers/{id}/assets/{assetId} deleteAsset',
@@ -181,8 +205,6 @@ describe('/openapi.json', () => {
       'get /.well-known/oauth-protected-resource getProtectedResource',
       'get /.well-known/oauth-protected-resource/mcp getMcpProtectedResource',
       'get /.well-known/oauth-protected-resource/mcp/v3 getMcpV3ProtectedResource',
-      'get /api/console/oauth/{uid} getConsentRequest',
-      'post /api/console/oauth/{uid} decideConsent',
       'get /api/v2/accounts/current/connected-apps listConnectedApps',
       'delete /api/v2/accounts/current/connected-apps/{grantId} revokeConnectedApp',
       'get /authorize authorize',
@@ -250,17 +272,18 @@ describe('/openapi.json', () => {
   it('requires a credential where one is needed', async () => {
     const { paths } = (await (await get('/openapi.json')).json()) as Document;
     for (const [path, item] of Object.entries(paths)) {
-      for (const { security } of Object.values(item)) {
-        expect([path, security]).toEqual([
-          path,
-          path.startsWith('/api/') && !/\/uploads\/\{|\.(?:yaml|md)$/.test(path)
-            ? [
-                { bearer: [expect.stringMatching(/^exchange:/)] },
-                ...(/\/(?:review|connected-apps(?:\/\{grantId\})?)$/.test(path)
-                  ? [{ bearer: ['exchange:review'] }]
-                  : []),
-              ]
-            : [],
+      for (const [method, { operationId, security }] of Object.entries(item)) {
+        const operation = `${method} ${path} ${operationId}`;
+        const isForScope = path.startsWith('/api/') && !/\/uploads\/\{|\.(?:yaml|md)$/.test(path);
+        const ofScope = [
+          { bearer: [expect.stringMatching(/^exchange:/)] },
+          ...(/\/(?:review|connected-apps(?:\/\{grantId\})?)$/.test(path)
+            ? [{ bearer: ['exchange:review'] }]
+            : []),
+        ];
+        expect([operation, security]).toEqual([
+          operation,
+          signedIn.includes(operation) ? [{ session: [] }] : isForScope ? ofScope : [],
         ]);
       }
     }

@@ -12,6 +12,9 @@ import { mailTo } from '../support/outbox-link.ts';
 import { GOOD_PASSWORD, Person, signIn, signUp } from '../support/person.ts';
 import { until } from '../support/toy-projection.ts';
 
+/** Of `passwords.ts`. */
+const WAIT_MS_MAX = 700;
+
 let service: RunningService;
 beforeAll(async () => {
   service = await startRunningService();
@@ -73,7 +76,7 @@ describe('a person', () => {
     ]);
   });
 
-  it('is named in the audit log by what was done with the session, and by refused sign-ins', async () => {
+  it('is named in the audit log: for changes with the session, and for refused sign-ins', async () => {
     const { person: browser, email, userId } = await signUp(service);
     await browser.post('/api/v2/buyer/advertisers', { name: 'Mine' });
     expect((await signIn(person(), email, 'not my password')).status).toBe(401);
@@ -203,11 +206,13 @@ describe('an address', () => {
         ),
       ),
     );
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 202, 202, 202, 202, 202]);
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
+      201, 202, 202, 202, 202, 202,
+    ]);
     expect(await accountsOf(email)).toBe(1);
   });
 
-  it('of a provider is no domain of a customer', async () => {
+  it('from a public provider does not name the domain of a customer', async () => {
     const email = `${randomUUID()}@gmail.com`;
     const { customerId } = await signUp(service, email);
     const [opened] = await service.eventsOf(`account-${customerId}`);
@@ -361,8 +366,9 @@ describe('a sign-in', () => {
     expect(answers.filter(({ status }) => status === 200).length + refused.length).toBe(100);
     expect(refused.length).toBeGreaterThan(50);
     expect(refused.every(({ retryAfter }) => retryAfter === '1')).toBe(true);
-    // A second on a machine that does nothing else: this process also sends the requests.
-    const busyMs = Math.max(0, 4 * (alone.ms - 100));
-    expect(Math.max(...answers.map(({ ms }) => ms))).toBeLessThan(1_000 + busyMs);
+    // A busy machine delays every request. The others wait at most the bound, and for one hash.
+    const longestMs = (wanted: number): number =>
+      Math.max(...answers.filter(({ status }) => status === wanted).map(({ ms }) => ms));
+    expect(longestMs(200)).toBeLessThan(longestMs(503) + WAIT_MS_MAX + 3 * alone.ms);
   });
 });

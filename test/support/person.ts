@@ -1,3 +1,4 @@
+import { insertLink, newLinkToken } from '../../command/accounts/one-time-links.ts';
 import type { ApiAnswer, ApiEnvelope } from './api-client.ts';
 import type { RunningService } from './running-service.ts';
 
@@ -98,3 +99,18 @@ export const signIn = (
   more: { readonly code?: string } = {},
 ): Promise<ApiAnswer<{ userId: string; customerId: number }>> =>
   person.post('/auth/sign-in', { email, password, ...more });
+
+/** A user's first sign-in, with an operator's link. */
+export const setUpByLink = async (
+  service: RunningService,
+  customerId: number,
+  userId: string,
+  email: string,
+): Promise<Person> => {
+  const token = newLinkToken();
+  await insertLink(service.pool, token, { purpose: 'set-up', customerId, userId, validMs: 60_000 });
+  const person = new Person(service);
+  const answer = await person.post('/auth/set-up', { token, email, password: GOOD_PASSWORD });
+  if (answer.status !== 201) throw new Error(`no set-up: ${answer.text}`);
+  return person;
+};
