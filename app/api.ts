@@ -73,6 +73,7 @@ import type { AskDatabase } from '../command/assets/handler.ts';
 import { createLookups } from './lookups.ts';
 import { findAccountNow } from './lookups/find-accounts.ts';
 import { endGrantsIn } from './end-grants.ts';
+import { findInvitation } from './lookups/find-invitation.ts';
 import { findLogin } from './lookups/find-login.ts';
 import { findUser } from './lookups/find-user.ts';
 import { oauthGrantRowsIn } from '../projections/oauth-grant-rows.ts';
@@ -197,6 +198,7 @@ const accountRoutesOf = ({
     keys,
     rows: accountRowsIn(pool),
     findLogin: findLogin(pool),
+    findInvitation: findInvitation(pool),
     passwords: createPasswords(),
     linkTokenOf: createLinkTokenOf(keys),
     nextCustomerId: idSequence(pool, 'customer_ids').next,

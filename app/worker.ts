@@ -28,6 +28,7 @@ import { syndicatedKinds } from '../command/syndication/resource-kinds.ts';
 import { outboundPolicyOf, type Config } from './config.ts';
 import { allProjections } from '../projections/all-projections.ts';
 import { createAtAgents, isWhole } from './lookups/find-at-agents.ts';
+import { findInvitation } from './lookups/find-invitation.ts';
 import { findLogin } from './lookups/find-login.ts';
 import { findAudienceMembers } from './lookups/find-members.ts';
 import { launchedCreatives } from './lookups/launched-creatives.ts';
@@ -156,6 +157,7 @@ const mailsOf = (options: WorkerOptions, mailer: Mailer): WorkKind => {
   const compose = createComposeMail({
     pool,
     findLogin: findLogin(pool),
+    findInvitation: findInvitation(pool),
     linkTokenOf: createLinkTokenOf(keys),
     baseUrl,
   });

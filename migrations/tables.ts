@@ -7,12 +7,6 @@ interface Table {
 const read = (...writers: string[]): Table => ({ writers, readers: ['query/', 'app/lookups'] });
 const own = (writers: readonly string[], ...readers: string[]): Table => ({ writers, readers });
 
-/** Written before the answer to a command, which the next one may read. */
-const checked = (...writers: string[]): Table => ({
-  writers,
-  readers: ['query/', 'app/lookups', 'command/accounts/'],
-});
-
 const audiences = [
   'projections/audience-members.ts',
   'projections/audiences.ts',
@@ -23,9 +17,9 @@ const expired = 'projections/expired-rows.ts';
 
 /** Read by requests, within their account. */
 const shown = {
-  accounts: checked('projections/account-rows.ts', 'projections/credentials.ts'),
-  users: checked('projections/account-rows.ts', 'projections/credentials.ts'),
-  browser_origins: checked('projections/account-rows.ts', 'projections/credentials.ts', expired),
+  accounts: read('projections/account-rows.ts', 'projections/credentials.ts'),
+  users: read('projections/account-rows.ts', 'projections/credentials.ts'),
+  browser_origins: read('projections/account-rows.ts', 'projections/credentials.ts', expired),
   advertisers: read('projections/advertisers.ts'),
   advertiser_counts: read('projections/advertisers.ts'),
   adcp_agents: read('projections/agents.ts'),
@@ -76,11 +70,10 @@ const owned = {
     'query/history/key-users.ts',
     'projections/engine/reset.ts',
   ),
-  invitations: own(['command/accounts/'], 'query/accounts/'),
+  invitations: own(['command/accounts/'], 'query/accounts/', 'app/lookups/find-invitation.ts'),
   user_addresses: own(
     ['command/accounts/', 'projections/account-rows.ts'],
-    'query/accounts/',
-    'query/history/',
+    'query/',
     'app/lookups/find-login.ts',
   ),
   logins: own(['command/accounts/', 'projections/account-rows.ts'], 'query/accounts/', 'app/lookups/'),

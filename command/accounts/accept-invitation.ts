@@ -8,7 +8,7 @@ import type { RequestContext } from '../../shared/http/route.ts';
 import { inTransaction } from '../../shared/postgres/pool.ts';
 import { addedUserId, writeAddedUser } from './commands.ts';
 import { accountRefused, loadAccount, runOnAccount, type AccountRows } from './handler.ts';
-import { deleteInvitation, findInvitation, isTaken, type FoundInvitation } from './invitation-rows.ts';
+import { deleteInvitation, isTaken, type FindInvitation, type FoundInvitation } from './invitation-rows.ts';
 import { announceAddress, claimAddress, type NewLogin } from './login-rows.ts';
 import { removeUser } from './members.ts';
 import { findLink, takeLink, unusableLink } from './one-time-links.ts';
@@ -18,6 +18,7 @@ import { startSession, type SessionWrites, type SignedIn } from './sessions.ts';
 export interface AcceptWrites extends SessionWrites {
   readonly rows: AccountRows;
   readonly passwords: Passwords;
+  readonly findInvitation: FindInvitation;
 }
 
 /**
@@ -34,7 +35,7 @@ export const acceptInvitation = async (
   const { customerId, subject: invitationId } = await findLink(pool, 'invitation', token, request.commandId);
   if (invitationId === null) throw new Error('the link of an invitation names it');
   const context = contextOfInvitation(request, customerId, invitationId);
-  const invitation = await findInvitation(pool, { customerId, invitationId });
+  const invitation = await writes.findInvitation({ customerId, invitationId });
   if (invitation !== undefined) await refuseUnacceptable(writes, invitation, password);
   const userId = await addInvited(writes, invitation, { invitationId, name }, context);
   if (invitation !== undefined) {

@@ -40,7 +40,7 @@ const removeRoute = (writes: OriginWrites): Route =>
     method: 'delete',
     path: `${path}/{id}`,
     operationId: 'deleteBrowserOrigin',
-    summary: 'Remove a browser origin: it is refused from the next request on. Repeating changes nothing.',
+    summary: 'Remove a browser origin: it is refused from the next request on.',
     params: z.object({ id: boundedText(1, 100).meta({ description: 'Id of the browser origin.' }) }),
     responses: { 204: { description: 'Removed' } },
     handle: async ({ params: { id }, request }) => {

@@ -2,7 +2,7 @@ import type { BrowserOriginResource } from '../../domain/accounts/resource.ts';
 import type { CommandContext } from '../../shared/aggregate/command-context.ts';
 import { derivedId } from '../../shared/aggregate/ids.ts';
 import { isoTimestamp } from '../../shared/async/clock.ts';
-import { invalid, notFound } from '../../shared/http/errors.ts';
+import { invalid } from '../../shared/http/errors.ts';
 import { accountOf, runOnAccount, type AccountRows, type AccountWrites } from './handler.ts';
 
 export interface OriginWrites extends AccountWrites {
@@ -47,12 +47,6 @@ export const removeBrowserOrigin = async (
   context: CommandContext,
 ): Promise<void> => {
   const { customerId } = context;
-  const [found] = await writes.database.query(customerId, {
-    name: 'browser-origin-known',
-    text: 'select from browser_origins where customer_id = $1 and origin_id = $2',
-    values: [customerId, originId],
-  });
-  if (found === undefined) throw notFound('browser origin');
   const now = isoTimestamp(writes.clock.now());
   accountOf(await runOnAccount(writes, { type: 'RemoveOrigin', now, originId }, context));
   await writes.rows.removeOrigins([{ customerId, originId, removedAt: now }]);

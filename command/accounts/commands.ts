@@ -22,7 +22,8 @@ export type RowWrites = Pick<InstallationWrites, 'store' | 'snapshots' | 'clock'
 
 export const contextOf = (customerId: number) => {
   const commandId = randomUUID();
-  return { commandId, customerId, actor: 'operator', requestId: commandId };
+  const hasRunBefore = async (): Promise<boolean> => false;
+  return { commandId, customerId, actor: 'operator', requestId: commandId, hasRunBefore };
 };
 
 /** Rows may be written in any order: `writeAccess` keeps the higher revision. @throws ApiError NOT_FOUND */

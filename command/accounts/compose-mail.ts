@@ -4,8 +4,8 @@ import { emailKeyOf } from '../../domain/accounts/address.ts';
 import type { Mail } from '../../shared/mail/mailer.ts';
 import type { LinkTokenOf } from '../workers/mail/link-token.ts';
 import type { ComposeMail } from '../workers/mail/send-mails.ts';
+import type { FindInvitation, InvitationKey } from './invitation-rows.ts';
 import type { FindLogin, UserKey } from './login-rows.ts';
-import { findInvitation, type InvitationKey } from './invitation-rows.ts';
 import { insertLink } from './one-time-links.ts';
 import { RESET_MS } from './password-reset.ts';
 import { PendingSignUp } from './sign-up.ts';
@@ -23,6 +23,7 @@ const MailRequest = z.discriminatedUnion('type', [
 export interface ComposeOptions {
   readonly pool: Pool;
   readonly findLogin: FindLogin;
+  readonly findInvitation: FindInvitation;
   readonly linkTokenOf: LinkTokenOf;
   /** Never from a request: its `Host` is the client's. */
   readonly baseUrl: () => string;
@@ -133,7 +134,7 @@ const changedMail = async (
 
 /** @returns undefined if the invitation was accepted or revoked, or has expired */
 const invitationMail = async (options: ComposeOptions, key: InvitationKey): Promise<Mail | undefined> => {
-  const invitation = await findInvitation(options.pool, key);
+  const invitation = await options.findInvitation(key);
   if (invitation === undefined || invitation.expiresAt.getTime() <= Date.now()) return undefined;
   const { email: to, company, inviter, role, expiresAt } = invitation;
   const token = await options.linkTokenOf(key.invitationId);

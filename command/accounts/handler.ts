@@ -110,6 +110,7 @@ export const accountRefused = refusals<AccountRefusal>({
       message: `${active} invitations of the account are open, and ${limit} may be. Revoke one first.`,
       details: { limit, active },
     }),
+  'no-such-origin': () => notFound('browser origin'),
   'origin-registered': ({ originId }) =>
     new ApiError({
       code: 'CONFLICT',

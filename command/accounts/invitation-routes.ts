@@ -33,8 +33,7 @@ const inviteRoute = (writes: InvitationWrites): Route =>
     responses: { 201: { description: 'The invitation', data: InvitationResource } },
     handle: async ({ body, request }) => {
       const invited = { ...body, invitedBy: userOf(request).id };
-      const { context, hasRunBefore } = ofRequest(request);
-      const { invitation } = await invite(writes, invited, context, hasRunBefore);
+      const { invitation } = await invite(writes, invited, ofRequest(request).context);
       return { status: 201, data: invitation };
     },
   });

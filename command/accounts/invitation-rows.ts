@@ -43,28 +43,13 @@ export interface FoundInvitation extends InvitationKey {
   readonly email: string;
   readonly role: Role;
   readonly company: string;
+  /** Null: the operator. */
   readonly inviter: string | null;
-  readonly createdAt: Date;
   readonly expiresAt: Date;
 }
 
 /** Also an unannounced one. Undefined after its end. */
-export const findInvitation = async (
-  database: Database,
-  { customerId, invitationId }: InvitationKey,
-): Promise<FoundInvitation | undefined> => {
-  const { rows } = await database.query<FoundInvitation>({
-    name: 'invitation-find',
-    text: `select i.customer_id::float8 as "customerId", i.invitation_id as "invitationId", i.email, i.role,
-             a.name as company, u.name as inviter, i.created_at as "createdAt", i.expires_at as "expiresAt"
-           from invitations i
-           join accounts a on a.customer_id = i.customer_id
-           left join users u on u.customer_id = i.customer_id and u.user_id = i.invited_by
-           where i.customer_id = $1 and i.invitation_id = $2`,
-    values: [customerId, invitationId],
-  });
-  return rows[0];
-};
+export type FindInvitation = (key: InvitationKey) => Promise<FoundInvitation | undefined>;
 
 /** After its event. @returns false if it was announced before, or has ended */
 export const announceInvitation = async (

@@ -6,7 +6,7 @@ import type { InvitationResource } from '../../domain/accounts/resource.ts';
 import type { CommandContext } from '../../shared/aggregate/command-context.ts';
 import { derivedId } from '../../shared/aggregate/ids.ts';
 import { isoTimestamp } from '../../shared/async/clock.ts';
-import { conflict, notFound } from '../../shared/http/errors.ts';
+import { conflict } from '../../shared/http/errors.ts';
 import { inTransaction } from '../../shared/postgres/pool.ts';
 import type { KeyRing } from '../../shared/secrets/key-ring.ts';
 import type { LinkTokenOf } from '../workers/mail/link-token.ts';
@@ -15,7 +15,6 @@ import { accountOf, accountRefused, runOnAccount, type InstallationWrites } from
 import {
   announceInvitation,
   deleteInvitation,
-  findInvitation,
   insertInvitation,
   invitationResource,
   isMembersAddress,
@@ -50,11 +49,10 @@ export const invite = async (
   writes: InvitationWrites,
   { email, role, invitedBy }: NewInvitation,
   context: CommandContext,
-  hasRunBefore: () => Promise<boolean> = async () => false,
 ): Promise<Invited> => {
   const { pool, clock } = writes;
-  const { customerId, commandId } = context;
-  const isFirstRun = !(await hasRunBefore());
+  const { customerId, commandId, hasRunBefore } = context;
+  const isFirstRun = (await hasRunBefore?.()) === false;
   if (isFirstRun && (await isMembersAddress(pool, customerId, emailKeyOf(email))))
     throw conflict('A member of the account has this address.', 'email');
   const invitationId = derivedId(commandId, 'invitation');
@@ -97,11 +95,8 @@ export const revokeInvitation = async (
 ): Promise<void> => {
   const { pool, clock } = writes;
   const { customerId } = context;
-  const isKnown = (await findInvitation(pool, { customerId, invitationId })) !== undefined;
   const now = isoTimestamp(clock.now());
   const outcome = await runOnAccount(writes, { type: 'RevokeInvitation', now, invitationId }, context);
-  accountOf(outcome);
-  const hasRevoked = outcome.outcome === 'done' && outcome.position !== undefined;
-  if (!isKnown && !hasRevoked) throw notFound('invitation');
-  await deleteInvitation(pool, { customerId, invitationId });
+  const hadRow = await deleteInvitation(pool, { customerId, invitationId });
+  if (outcome.outcome === 'refused' && !hadRow) throw accountRefused(outcome.refusal);
 };

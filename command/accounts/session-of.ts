@@ -9,12 +9,18 @@ export interface RequestSession {
 }
 
 /** Only for routes with the access `session`. */
-export const sessionOf = ({ principal, commandId, requestId, onEvents }: RequestContext): RequestSession => {
+export const sessionOf = ({
+  principal,
+  commandId,
+  requestId,
+  hasRunBefore,
+  onEvents,
+}: RequestContext): RequestSession => {
   const { customerId, actor, user, kind } = principal;
   if (kind !== 'session' || user === undefined) throw new Error('the request has no session');
   return {
     user: { customerId, userId: user.id },
     sessionId: actor.slice('session:'.length),
-    context: { commandId, customerId, actor, requestId, onEvents },
+    context: { commandId, customerId, actor, requestId, hasRunBefore, onEvents },
   };
 };

@@ -16,9 +16,9 @@ export interface SignInWrites extends FactorWrites {
 
 /** For a person without a session yet. */
 export const contextOfUser = (
-  { commandId, requestId, onEvents }: RequestContext,
+  { commandId, requestId, hasRunBefore, onEvents }: RequestContext,
   { customerId, userId }: UserKey,
-): CommandContext => ({ commandId, customerId, actor: `user:${userId}`, requestId, onEvents });
+): CommandContext => ({ commandId, customerId, actor: `user:${userId}`, requestId, hasRunBefore, onEvents });
 
 /**
  * Known and unknown addresses take the same steps, and get the same refusal.

@@ -35,6 +35,7 @@ export interface RemoveOrigin {
 }
 
 export type OriginRefusal =
+  | { readonly reason: 'no-such-origin' }
   | { readonly reason: 'origin-registered'; readonly originId: string }
   | { readonly reason: 'too-many-origins'; readonly limit: number; readonly active: number };
 
@@ -57,5 +58,5 @@ export const removeOrigin = (
   origins: Origins,
 ): OriginDecision =>
   origins[originId] === undefined
-    ? accept()
+    ? refuse({ reason: 'no-such-origin' })
     : accept({ type: 'BrowserOriginRemoved', data: { originId }, occurredAt });

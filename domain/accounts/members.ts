@@ -192,5 +192,5 @@ const revokeInvitation = (
   { invitations }: Members,
 ): MemberDecision =>
   invitations[invitationId] === undefined
-    ? accept()
+    ? refuse({ reason: 'no-such-invitation' })
     : accept({ type: 'InvitationRevoked', data: { invitationId }, occurredAt });

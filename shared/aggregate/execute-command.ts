@@ -62,7 +62,7 @@ export interface ExecuteOptions<Command, State = never> {
   /** Asked right before each append; true throws `CommandAbandonedError`. */
   readonly isAbandoned?: () => boolean;
   readonly snapshots?: SnapshotStore;
-  /** False only if no earlier run of this command can have appended events. Default: true. */
+  /** Default: that of the context. */
   readonly hasRunBefore?: () => Promise<boolean>;
 }
 
@@ -88,7 +88,7 @@ const decideAndAppend = async <State, Command, Event extends StorableEvent, Refu
   options: ExecuteOptions<Command, State>,
 ): Promise<Outcome<State, Refusal>> => {
   const { stream, command, context, isNew = false, pause = sleep, isAbandoned = never } = options;
-  const { snapshots, hasRunBefore = async () => true } = options;
+  const { snapshots, hasRunBefore = context.hasRunBefore ?? (async () => true) } = options;
   const { commandId } = context;
   const seen = knownStreamsOf(store);
   const load = async (): Promise<LoadedStream<State>> => {

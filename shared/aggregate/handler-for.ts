@@ -32,7 +32,7 @@ export const ofRequest = ({
   onEvents,
   principal: { customerId, actor },
 }: CommandRequest) => ({
-  context: { commandId, customerId, actor, requestId, onEvents },
+  context: { commandId, customerId, actor, requestId, hasRunBefore, onEvents },
   isAbandoned,
   hasRunBefore,
 });

@@ -281,6 +281,7 @@ const sessionRows: readonly string[] = [
  * need (`oauth-*`, `sign-in`, `verify-email`, `password-reset` and `invitations.e2e.test.ts`).
  */
 const publicRows: Readonly<Record<string, 'upload' | 'bytes' | 'nothing' | 'protocol'>> = {
+  acceptInvitation: 'protocol',
   signUp: 'protocol',
   verifyEmail: 'protocol',
   signIn: 'protocol',
@@ -288,7 +289,6 @@ const publicRows: Readonly<Record<string, 'upload' | 'bytes' | 'nothing' | 'prot
   verifyPasswordReset: 'protocol',
   resetPassword: 'protocol',
   setUp: 'protocol',
-  acceptInvitation: 'protocol',
   authorize: 'protocol',
   resumeAuthorization: 'protocol',
   registerClient: 'protocol',
