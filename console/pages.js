@@ -372,10 +372,11 @@ const onSubmit = async (event) => {
 };
 
 const start = () => {
-  const main = document.querySelector('main');
-  if (main === null) return;
+  const main = /** @type {HTMLElement} */ (document.querySelector('main'));
   main.hidden = false;
   if (!isSecureContext) {
+    // A form without this script would go into the address, with its password.
+    main.replaceChildren();
     showProblem(main, new Refusal('Open this page with https: browsers keep a sign-in only there.'));
     return;
   }

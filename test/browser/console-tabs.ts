@@ -11,7 +11,7 @@ export interface ConsoleTabs {
   readonly version: string;
   /** A new person: a tab with its own cookies. */
   open(options?: BrowserContextOptions): Promise<Page>;
-  /** Since the last call: violations of the policy, errors of scripts, and requests to hosts other than `hosts`. */
+  /** Since the last call: violations of the policy, errors of scripts, and requests to other hosts. */
   takeProblems(): readonly string[];
   closeTabs(): Promise<void>;
   close(): Promise<void>;
@@ -26,7 +26,10 @@ const ARGUMENTS = [
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
+  '--host-resolver-rules=MAP exchange.test 127.0.0.1',
 ];
+
+const HOSTS = ['127.0.0.1', 'localhost', 'exchange.test'];
 
 export const startConsoleTabs = async (path: string): Promise<ConsoleTabs> => {
   const browser: Browser = await chromium.launch({ executablePath: path, args: ARGUMENTS });
@@ -40,8 +43,7 @@ export const startConsoleTabs = async (path: string): Promise<ConsoleTabs> => {
     });
     page.on('request', (request) => {
       const { hostname, protocol } = new URL(request.url());
-      if (protocol !== 'data:' && !['127.0.0.1', 'localhost'].includes(hostname))
-        problems.push(`request: ${request.url()}`);
+      if (protocol !== 'data:' && !HOSTS.includes(hostname)) problems.push(`request: ${request.url()}`);
     });
   };
   return {

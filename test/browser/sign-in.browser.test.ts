@@ -38,8 +38,10 @@ describeInChromium('sign-in, in a browser', (chromiumPath) => {
   let tabs: ConsoleTabs;
   /** Another origin: an OAuth client's callback, and a page that attacks. */
   let other: string;
-  const otherServer = createServer((_, response) => {
+  const otherServer = createServer((request, response) => {
     response.setHeader('Content-Type', 'text/html');
+    if (request.url === '/cookie')
+      response.setHeader('Set-Cookie', '__Host-probe=1; Secure; HttpOnly; Path=/; SameSite=Lax');
     response.end('<!doctype html><body>another origin');
   });
   beforeAll(async () => {
@@ -115,17 +117,35 @@ describeInChromium('sign-in, in a browser', (chromiumPath) => {
     await page.getByText('This browser').waitFor();
   });
 
-  it('the cookie is stored for localhost, too, but its pages are another origin than the service has', async () => {
+  // The service as it is reached by default, without https.
+  it.each([
+    ['127.0.0.1', true],
+    ['localhost', true],
+    ['exchange.test', false],
+  ])('Chromium keeps a cookie like that of a session for http://%s: %s', async (host, isKept) => {
+    const page = await tabs.open();
+    await page.goto(`${other.replace('127.0.0.1', host)}/cookie`);
+    const kept = (await cookiesOf(page)).map(({ name, domain }) => [name, domain]);
+    expect(kept).toEqual(isKept ? [['__Host-probe', host]] : []);
+  });
+
+  it('at localhost, another origin than the address of the service, a sign-up is refused', async () => {
     const page = await tabs.open();
     await page.goto(`${service.baseUrl.replace('127.0.0.1', 'localhost')}/console/sign-up`);
     await fillIn(page, { company: 'Acme', email: newAddress(), password: PASSWORD });
-    await page.getByRole('alert').waitFor();
+    await page.getByRole('alert').filter({ hasText: 'does not come from a page of this service' }).waitFor();
     expect(await cookiesOf(page)).toEqual([]);
+  });
+
+  it('where no session can be kept, the pages ask for https and have no form', async () => {
+    const page = await tabs.open();
+    await page.goto(`${service.baseUrl.replace('127.0.0.1', 'exchange.test')}/console/sign-up`);
+    await page.getByRole('alert').filter({ hasText: 'Open this page with https' }).waitFor();
+    expect(await page.locator('form').count()).toBe(0);
   });
 
   it('with an authenticator app, a sign-in needs a code of it, or a lookup code once', async () => {
     const { page, email } = await signUp();
-    await fillIn(page.locator('[data-shows="totp"]').page(), {});
     await page.locator('[data-shows="totp"] [name=password]').fill(PASSWORD);
     await page.keyboard.press('Enter');
     const secret = page.locator('#totp-secret');
