@@ -29,12 +29,12 @@ export const drivePeople = async (run: CanaryRun, mails: MailServer): Promise<vo
 
 interface SignedUpPerson {
   readonly email: string;
-  readonly browser: Tracked;
+  readonly browser: TrackedBrowser;
   password: string;
 }
 
 /** A browser whose answers are recorded without the secrets that they show, and whose cookies are tracked. */
-class Tracked {
+class TrackedBrowser {
   readonly person: Person;
   private readonly run: CanaryRun;
 
@@ -90,7 +90,7 @@ const expectStatus = ({ status, text }: { status: number; text: string }, expect
 
 const signUp = async (run: CanaryRun, mails: MailServer): Promise<SignedUpPerson> => {
   const { track, withFailingStore, searchStores } = run;
-  const browser = new Tracked(run);
+  const browser = new TrackedBrowser(run);
   const email = 'canary@people.example';
   const password = track(newSecret('pass '));
   const company = 'Canary people';
@@ -99,7 +99,7 @@ const signUp = async (run: CanaryRun, mails: MailServer): Promise<SignedUpPerson
   const token = await linkIn(run, mails, email, 'verify-email');
   await browser.post('/auth/verify-email', { token, password: track(newSecret()) });
   await withFailingStore(async () => void (await browser.post('/auth/verify-email', { token, password })));
-  // The store was away after the link was taken: a new sign-up gives another one.
+  // The store failed in the middle: a new sign-up gives another link.
   const again = mails.received.length;
   await browser.post('/auth/signup', { email, password, company });
   await until(async () => mails.received.length > again, WAIT_MS);
@@ -114,7 +114,7 @@ const signUp = async (run: CanaryRun, mails: MailServer): Promise<SignedUpPerson
 /** Wrong, malformed, in wrong places, and while tables are gone. */
 const sendBroken = async (run: CanaryRun, { email, password }: SignedUpPerson): Promise<void> => {
   const { track, withoutTable } = run;
-  const stranger = new Tracked(run);
+  const stranger = new TrackedBrowser(run);
   const bodies = [
     { email, password: track(newSecret()) },
     { email: 'unknown@people.example', password: track(newSecret()) },
@@ -143,7 +143,7 @@ const sendBroken = async (run: CanaryRun, { email, password }: SignedUpPerson): 
   for (const table of ['user_addresses', 'logins', 'sessions']) {
     await withoutTable(table, async () => void (await stranger.post('/auth/sign-in', { email, password })));
   }
-  const forged = new Tracked(run, new Person(run.service, track(newSecret())));
+  const forged = new TrackedBrowser(run, new Person(run.service, track(newSecret())));
   await forged.get(`${current}/user`);
   await forged.post('/auth/sign-out', {});
   await stranger.post('/auth/sign-in', { email, password });
@@ -169,7 +169,7 @@ const turnOnSecondFactor = async (run: CanaryRun, { email, browser, password }: 
     ({ lookupCodes }) => (codes = lookupCodes),
   );
   expectStatus(confirmed, 200);
-  const other = new Tracked(run);
+  const other = new TrackedBrowser(run);
   await other.post('/auth/sign-in', { email, password });
   await other.post('/auth/sign-in', { email, password, code: 'aaaa-bbbb-cccc-dddd' });
   let used = 0;
@@ -185,7 +185,7 @@ const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
 /** @returns base64url, as `codeOfStep` takes it */
 const fromBase32 = (text: string): string => {
-  const bits = [...text].map((letter) => LETTERS.indexOf(letter).toString(2).padStart(5, '0')).join('');
+  const bits = Array.from(text, (letter) => LETTERS.indexOf(letter).toString(2).padStart(5, '0')).join('');
   const bytes = bits.match(/.{8}/g) ?? [];
   return Buffer.from(bytes.map((eight) => Number.parseInt(eight, 2))).toString('base64url');
 };
@@ -241,7 +241,7 @@ const inviteAndSetUp = async (run: CanaryRun, mails: MailServer, { browser }: Si
   const email = 'invited@people.example';
   await browser.post(`${current}/invitations`, { email, role: 'member' });
   const token = await linkIn(run, mails, email, 'invitation');
-  const invited = new Tracked(run);
+  const invited = new TrackedBrowser(run);
   await invited.post('/auth/invitations/accept', { token, name: 'Mo', password: 'too short' });
   const body = { token, name: 'Mo', password: track(newSecret()) };
   const accepted = await invited.post<{ userId: string; customerId: number }>(
