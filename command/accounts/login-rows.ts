@@ -18,11 +18,11 @@ export interface Login extends UserKey {
   /** The account is not disabled. */
   readonly isOpen: boolean;
   readonly passwordHash: string;
+  /** Text keeps the microseconds. */
+  readonly passwordChangedAt: string;
   readonly totpSecretId: string | null;
   readonly totpPendingId: string | null;
   readonly totpLastStep: number | null;
-  /** Too many wrong codes in a short time. */
-  readonly isCodeBlocked: boolean;
 }
 
 /** Both only find users whose address is announced. @throws ApiError SERVICE_UNAVAILABLE during a rebuild */
@@ -31,9 +31,9 @@ export interface FindLogin {
   ofUser(user: UserKey): Promise<Login | undefined>;
 }
 
-/** Further codes are refused until the minutes have passed without one. */
-export const CODE_FAILURES_MAX = 10;
-export const CODE_MINUTES = 15;
+/** After this number of wrong codes, further ones are refused for the minutes. */
+const CODE_FAILURES_MAX = 10;
+const CODE_MINUTES = 15;
 
 export interface NewLogin extends UserKey {
   readonly email: string;
@@ -184,18 +184,22 @@ export const takeLookupCode = async (
   return rowCount === 1;
 };
 
-export const countCodeFailure = async (
-  database: Database,
-  { customerId, userId }: UserKey,
-): Promise<void> => {
-  await database.query({
-    name: 'login-code-failure',
+/**
+ * Before the code is checked, so that requests at once are not more tries than others; a right code ends the count.
+ * @returns false after too many
+ */
+export const countCodeTry = async (database: Database, { customerId, userId }: UserKey): Promise<boolean> => {
+  const { rowCount } = await database.query({
+    name: 'login-code-try',
     text: `update logins set code_failed_at = clock_timestamp(), code_failures =
              case when code_failed_at > clock_timestamp() - interval '${CODE_MINUTES} minutes'
                then code_failures + 1 else 1 end
-           where customer_id = $1 and user_id = $2`,
+           where customer_id = $1 and user_id = $2
+             and (code_failures < ${CODE_FAILURES_MAX}
+               or code_failed_at <= clock_timestamp() - interval '${CODE_MINUTES} minutes')`,
     values: [customerId, userId],
   });
+  return rowCount === 1;
 };
 
 /** @returns false if the user has a second factor already */
