@@ -56,6 +56,19 @@ const linkTo = ({ baseUrl }: ComposeOptions, page: string, token: string): strin
 
 const paragraphs = (...texts: readonly string[]): string => `${texts.join('\n\n')}\n`;
 
+/** What a user has written stays within its line: it must not look like a sentence of the service. */
+const oneLine = (text: string): string => text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ');
+
+/** In characters: a subject with a longer name would be refused. */
+const NAME_IN_SUBJECT_MAX = 80;
+
+const shortened = (name: string): string => {
+  const characters = Array.from(name);
+  return characters.length > NAME_IN_SUBJECT_MAX
+    ? `${characters.slice(0, NAME_IN_SUBJECT_MAX - 1).join('')}…`
+    : name;
+};
+
 const signUpMail = async (
   options: ComposeOptions,
   mailId: string,
@@ -136,13 +149,15 @@ const changedMail = async (
 const invitationMail = async (options: ComposeOptions, key: InvitationKey): Promise<Mail | undefined> => {
   const invitation = await options.findInvitation(key);
   if (invitation === undefined || invitation.expiresAt.getTime() <= Date.now()) return undefined;
-  const { email: to, company, inviter, role, expiresAt } = invitation;
+  const { email: to, role, expiresAt } = invitation;
+  const company = oneLine(invitation.company);
+  const inviter = oneLine(invitation.inviter ?? 'The operator');
   const token = await options.linkTokenOf(key.invitationId);
   return {
     to,
-    subject: `Join ${company} on the Buyer Exchange`,
+    subject: `Join ${shortened(company)} on the Buyer Exchange`,
     text: paragraphs(
-      `${inviter ?? 'The operator'} invites you to the account "${company}" on the Buyer Exchange, as ${role}. Open this link to choose a password:`,
+      `${inviter} invites you to the account "${company}" on the Buyer Exchange, as ${role}. Open this link to choose a password:`,
       linkTo(options, 'invitation', token),
       `The link works once, until ${expiresAt.toISOString().slice(0, 16).replace('T', ' ')} UTC. If you do not expect it, ignore this mail: no user is added.`,
     ),

@@ -8,7 +8,7 @@ import { isoColumn, withoutNulls, type Nullable } from './list.ts';
 /** Of users as `u`. The address is joined from where it can be deleted. */
 const member = `json_build_object('id', u.user_id, 'name', u.name, 'role', u.role,
   'email', (select a.email from user_addresses a where a.customer_id = u.customer_id and a.user_id = u.user_id),
-  'lastSignInAt', (select ${isoColumn('max(s.auth_time)')} from sessions s
+  'lastSignInAt', (select ${isoColumn('max(s.created_at)')} from sessions s
     where s.customer_id = u.customer_id and s.user_id = u.user_id),
   'createdAt', ${isoColumn('u.created_at')})`;
 

@@ -73,6 +73,22 @@ describe('inviting', () => {
     ]);
   });
 
+  it.each([
+    ['line breaks', 'Acme\n\nYour account is locked:\thttps://evil.example'],
+    ['120 characters of two units each', '𝒜'.repeat(120)],
+  ])(
+    'sends one short subject, and the sentences of the service, for a company with %s',
+    async (_what, company) => {
+      const person = new Person(service);
+      await person.post('/auth/signup', { email: newAddress(), password: GOOD_PASSWORD, company });
+      const { id } = await invite({ person }, newAddress());
+      await invitationToken(service, id);
+      const { headers, text } = (await readOutbox(service.dataDir)).get(id) ?? { headers: {}, text: '' };
+      expect(headers['subject']).toMatch(/^Join .{1,80} on the Buyer Exchange$/u);
+      expect(text.split('\n').filter((line) => line.startsWith('Your account'))).toEqual([]);
+    },
+  );
+
   it('stores the address in no event', async () => {
     const email = newAddress();
     await addMember(service, admin, email);
