@@ -57,6 +57,6 @@ export const removeOrigin = (
   { now: occurredAt, originId }: RemoveOrigin,
   origins: Origins,
 ): OriginDecision =>
-  origins[originId] === undefined
-    ? refuse({ reason: 'no-such-origin' })
-    : accept({ type: 'BrowserOriginRemoved', data: { originId }, occurredAt });
+  Object.hasOwn(origins, originId)
+    ? accept({ type: 'BrowserOriginRemoved', data: { originId }, occurredAt })
+    : refuse({ reason: 'no-such-origin' });

@@ -191,6 +191,6 @@ const revokeInvitation = (
   { now: occurredAt, invitationId }: RevokeInvitation,
   { invitations }: Members,
 ): MemberDecision =>
-  invitations[invitationId] === undefined
-    ? refuse({ reason: 'no-such-invitation' })
-    : accept({ type: 'InvitationRevoked', data: { invitationId }, occurredAt });
+  Object.hasOwn(invitations, invitationId)
+    ? accept({ type: 'InvitationRevoked', data: { invitationId }, occurredAt })
+    : refuse({ reason: 'no-such-invitation' });
