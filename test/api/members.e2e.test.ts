@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
+import { pino } from 'pino';
 import { disableSecondFactor, issueLink, removeUser, setRole } from '../../cli/operate-users.ts';
 import { forgetAccount, withForgetting } from '../../cli/forget.ts';
 import { setAccess } from '../../cli/operate-accounts.ts';
@@ -15,8 +16,12 @@ import { startRunningService, type RunningService } from '../support/running-ser
 
 let service: RunningService;
 let admin: SignedUp;
+let log = '';
 beforeAll(async () => {
-  service = await startRunningService();
+  service = await startRunningService(
+    {},
+    pino({ level: 'trace' }, { write: (line: string) => void (log += line) }),
+  );
   admin = await signUp(service);
 });
 afterAll(() => service.stop());
@@ -270,6 +275,8 @@ describe('the address of a user', () => {
     await host.person.delete(`${members}/${user.userId}`);
     expect(await tablesWith(user.email)).toEqual([]);
     expect(JSON.stringify(await service.readLog())).not.toContain(user.email);
+    expect(log).toContain('request');
+    expect(log).not.toContain(user.email);
     expect((await filesWith(user.email)).filter((name) => !name.startsWith('outbox/'))).toEqual([]);
   });
 

@@ -390,7 +390,7 @@ describe('the members of an account', () => {
     const revoke = { type: 'RevokeInvitation', now, invitationId: 'i' } as const;
     const event: AccountEvent = { type: 'InvitationRevoked', data: { invitationId: 'i' }, occurredAt: now };
     given(opened, invited('i')).when(revoke).then(event);
-    given(opened, invited('i'), event).when(revoke).thenNothing();
+    given(opened, invited('i'), event).when(revoke).thenRefused({ reason: 'no-such-invitation' });
   });
   it('keep no expired invitations in the state', () => {
     const history = Array.from({ length: 300 }, (_, n) =>
@@ -434,7 +434,7 @@ describe('the browser origins of an account', () => {
       .then(gone);
     given(opened, ...fifty, gone)
       .when({ type: 'RemoveOrigin', now, originId: 'o3' })
-      .thenNothing();
+      .thenRefused({ reason: 'no-such-origin' });
     expect(
       given(opened, ...fifty, gone)
         .when(register('https://3.example.com'))
