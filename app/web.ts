@@ -133,7 +133,10 @@ export const createWeb = (options: WebOptions): { readonly app: Express; readonl
       failedCredentials: rateLimits.failedCredentials,
     }),
     site,
-    origins: { ...origins, isRegistered: whenPrepared(options.isPrepared, origins.isRegistered) },
+    origins: {
+      ...origins,
+      isRegistered: whenPrepared(options.isPrepared, (origin: string) => origins.isRegistered(origin)),
+    },
     executeOnce: createExecuteOnce(options.idempotency, log),
     onRefused: (request) => attempts.refused(request),
     keyedDigest: createKeyedDigest('idempotency-fingerprint', keys),

@@ -117,7 +117,7 @@ describe('registering a browser origin', () => {
 });
 
 describe('a request from a page', () => {
-  it('is allowed for an origin of its own account only', async () => {
+  it('is allowed for an origin of the same account only', async () => {
     const other = await service.openAccount();
     await register(account.api, 'https://own.example.com');
     await register(other.api, 'https://other.example.com');

@@ -84,7 +84,7 @@ describe('the members of an account', () => {
     expect(answers.map(({ status }) => status)).toEqual([403, 403, 403]);
   });
 
-  it('of another account are nobody', async () => {
+  it('of another account are not found', async () => {
     const other = await signUp(service);
     const foreign = await admin.person.put(`${members}/${other.userId}`, { role: 'member' });
     expect(refusalOf(foreign)).toEqual(notFound());
@@ -117,7 +117,7 @@ describe('a role', () => {
     expect([refused.status, refused.body.error?.code]).toEqual([403, 'FORBIDDEN']);
   });
 
-  it('that the user has already is no event', async () => {
+  it('that the user has already appends no event', async () => {
     const before = (await eventsOf(admin)).length;
     const answer = await admin.person.put(`${members}/${admin.userId}`, { role: 'admin' });
     expect(answer.status).toBe(200);
