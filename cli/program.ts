@@ -41,7 +41,7 @@ export const createProgram = (tools: Tools, output: OutputConfiguration): Operat
       styleTitle: bold,
       minWidthToWrap: 20,
       subcommandTerm: (command) => {
-        const all = command.commands.map((one) => one.name()).join('|');
+        const all = verbsOf(command);
         const verbs =
           all.length > VERBS_WIDTH ? `${all.slice(0, all.lastIndexOf('|', VERBS_WIDTH))}|...` : all;
         return `${command.name()} ${verbs === '' ? command.usage().replace('[options]', '').trim() : verbs}`;
@@ -73,6 +73,10 @@ export const createProgram = (tools: Tools, output: OutputConfiguration): Operat
   giveHints(program);
   return program;
 };
+
+/** A group inside a group is shown with its verbs: `clients add|list|remove`. */
+const verbsOf = ({ commands }: Command): string =>
+  commands.map((one) => `${one.name()} ${verbsOf(one)}`.trim()).join('|');
 
 const giveHints = (command: OperatorCommand): void => {
   command.showHelpAfterError(command.hint().trimEnd());

@@ -12,7 +12,7 @@ import {
   type AccountPast,
 } from '../../domain/accounts/account-history.ts';
 import { accountStream, type OpenedAccount } from '../../domain/accounts/account.ts';
-import { oauthGrantAggregate, oauthGrantStream } from '../../domain/accounts/oauth-grant.ts';
+import { oauthGrantFold, oauthGrantStream, type GrantState } from '../../domain/accounts/oauth-grant.ts';
 import { sessionFold, sessionStream } from '../../domain/accounts/session.ts';
 import { valueOf } from '../../domain/accounts/shared-map.ts';
 import { apiKeyList, connectedApps } from './routes.ts';
@@ -138,10 +138,10 @@ export const browserOriginKind = auditedKind({
 });
 
 export const connectedAppKind = auditedKind({
-  ...oauthGrantAggregate,
+  ...oauthGrantFold,
   resourceType: 'CONNECTED_APP',
   noun: 'connected app',
-  live: (state) => (state.status === 'NONE' ? undefined : state),
+  live: (state: GrantState) => (state.status === 'NONE' ? undefined : state),
   idOf: ({ grantId }) => grantId,
   streamsOf: (customerId, shown) => [oauthGrantStream(customerId, shown)],
   audited: ({ grantId, ...grant }) => ({ id: grantId, ...grant }),

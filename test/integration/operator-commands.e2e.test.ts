@@ -22,7 +22,9 @@ let service: RunningService;
 let account: TestAccount;
 let elsewhere: TestDatabase;
 const known: {
-  -readonly [Name in 'advertiser' | 'creative' | 'customer' | 'key' | 'record' | 'stream']?: string;
+  -readonly [
+    Name in 'advertiser' | 'client' | 'creative' | 'customer' | 'key' | 'record' | 'stream'
+  ]?: string;
 } = {};
 const subject = createHash('sha256').update('jane@example.com').digest('hex');
 
@@ -328,6 +330,23 @@ const served: Readonly<Record<string, readonly Example[]>> = {
   'keys revoke': [
     { words: () => [word('customer'), word('key')], lines: [{ id: text, status: 'REVOKED' }] },
     { words: () => [word('customer'), 'unknown'], status: 1, lines: [] },
+  ],
+  'oauth clients add': [
+    {
+      words: () => ['--name', 'Planner', '--redirect-uri', 'https://planner.example.com/callback'],
+      lines: [{ clientId: text, name: 'Planner', redirectUris: ['https://planner.example.com/callback'] }],
+      after: ([line]) => (known.client = String(line?.['clientId'])),
+    },
+    {
+      words: () => ['--name', 'Planner', '--redirect-uri', 'http://planner.example.com'],
+      status: 2,
+      lines: [],
+    },
+  ],
+  'oauth clients list': [{ lines: [{ clientId: text, registeredBy: 'operator' }] }],
+  'oauth clients remove': [
+    { words: () => [word('client')], lines: [{ clientId: text, revoked: 0 }] },
+    { words: () => ['unknown'], status: 1, lines: [] },
   ],
   'keys list': [
     {

@@ -372,13 +372,14 @@ describe('the members of an account', () => {
   it('accept an invitation once, within 7 days', () => {
     const acceptance = { type: 'AcceptInvitation', now, invitationId: 'i', name: 'Mo' } as const;
     const data = { userId: '7-2', name: 'Mo', role: 'member', invitationId: 'i' } as const;
+    const accepted: AccountEvent[] = [
+      { type: 'UserAdded', data, occurredAt: now },
+      { type: 'PasswordSet', data: { userId: '7-2', by: 'invitation' }, occurredAt: now },
+      { type: 'EmailVerified', data: { userId: '7-2' }, occurredAt: now },
+    ];
     given(opened, invited('i'))
       .when(acceptance)
-      .then(
-        { type: 'UserAdded', data, occurredAt: now },
-        { type: 'PasswordSet', data: { userId: '7-2', by: 'invitation' }, occurredAt: now },
-        { type: 'EmailVerified', data: { userId: '7-2' }, occurredAt: now },
-      );
+      .then(...accepted);
     const refused = { reason: 'no-such-invitation' } as const;
     given(opened).when(acceptance).thenRefused(refused);
     given(opened, invited('i', eightDaysBefore)).when(acceptance).thenRefused(refused);
