@@ -1,5 +1,8 @@
 import type { Pool, QueryConfig, QueryResultRow } from 'pg';
 import type { Registry } from 'prom-client';
+import { browserOriginWriteRoutes } from '../command/accounts/browser-origin-routes.ts';
+import { invitationWriteRoutes } from '../command/accounts/invitation-routes.ts';
+import { memberWriteRoutes } from '../command/accounts/member-routes.ts';
 import { createAuthorizationServer } from '../command/accounts/oauth/authorization-server.ts';
 import { oauthRoutes } from '../command/accounts/oauth/routes.ts';
 import { createPasswords } from '../command/accounts/passwords.ts';
@@ -31,6 +34,8 @@ import { eventSourceWriteRoutes } from '../command/event-sources/routes.ts';
 import { syndicatedKinds } from '../command/syndication/resource-kinds.ts';
 import { syndicationWriteRoutes } from '../command/syndication/routes.ts';
 import { SANDBOX_ENGINE } from '../domain/engines/creative-engines.ts';
+import { browserOriginReadRoutes } from '../query/accounts/browser-origins.ts';
+import { findMember } from '../query/accounts/members.ts';
 import { accountReadRoutes } from '../query/accounts/routes.ts';
 import { advertiserReadRoutes } from '../query/advertisers/routes.ts';
 import { agentReadRoutes } from '../query/agents/routes.ts';
@@ -67,6 +72,7 @@ import type { ObjectStore } from '../shared/storage/object-store.ts';
 import type { AskDatabase } from '../command/assets/handler.ts';
 import { createLookups } from './lookups.ts';
 import { findAccountNow } from './lookups/find-accounts.ts';
+import { endGrantsIn } from './end-grants.ts';
 import { findLogin } from './lookups/find-login.ts';
 import { findUser } from './lookups/find-user.ts';
 import { oauthGrantRowsIn } from '../projections/oauth-grant-rows.ts';
@@ -176,13 +182,16 @@ const accountRoutesOf = ({
   config,
   pool,
   store,
+  snapshots,
   database,
   keys,
   secrets,
 }: ApiDependencies): readonly Route[] => {
-  const signInWrites = {
+  const writes = {
     store,
+    snapshots,
     pool,
+    database,
     clock,
     secrets,
     keys,
@@ -193,11 +202,20 @@ const accountRoutesOf = ({
     nextCustomerId: idSequence(pool, 'customer_ids').next,
     verifiesAddresses: config.SMTP_URL !== undefined,
   };
+  const allowsLoopback = config.NODE_ENV !== 'production';
   return [
-    ...accountWriteRoutes({ store, database, clock }),
+    ...accountWriteRoutes(writes),
     ...accountReadRoutes(database),
-    ...signInRoutes(signInWrites),
-    ...sessionWriteRoutes(signInWrites),
+    ...memberWriteRoutes({
+      ...writes,
+      endGrants: endGrantsIn({ store, pool }),
+      findMember: (customerId, userId) => findMember(database, customerId, userId),
+    }),
+    ...invitationWriteRoutes(writes),
+    ...browserOriginWriteRoutes({ ...writes, allowsLoopback }),
+    ...browserOriginReadRoutes(database),
+    ...signInRoutes(writes),
+    ...sessionWriteRoutes(writes),
     ...sessionReadRoutes(database, pool),
   ];
 };

@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import { invitationHousekeeping } from '../command/accounts/settle-invitations.ts';
 import { createRetiredKeys } from '../command/accounts/retire-keys.ts';
 import { signInHousekeeping } from '../command/accounts/settle-sign-in.ts';
 import { unusedClients } from '../command/accounts/oauth/clients.ts';
@@ -6,6 +7,7 @@ import { createOrphanedObjects, createOverdueReservations } from '../command/ass
 import { createOldAttempts } from '../command/audit/attempt-log.ts';
 import { createEndedFlights } from '../command/campaigns/complete-campaigns.ts';
 import { createOrphanSecrets } from '../command/secrets/orphan-secrets.ts';
+import { createLinkTokenOf } from '../command/workers/mail/link-token.ts';
 import { MAIL } from '../command/workers/mail/request-mail.ts';
 import { expiredRows } from '../projections/expired-rows.ts';
 import { systemClock as clock } from '../shared/async/clock.ts';
@@ -13,6 +15,7 @@ import type { SnapshotStore } from '../shared/aggregate/snapshots.ts';
 import type { EventStore } from '../shared/event-store/event-store.ts';
 import type { Logger } from 'pino';
 import type { Config } from './config.ts';
+import type { KeyRing } from '../shared/secrets/key-ring.ts';
 import { findEndedFlights, findOverdueReservations } from './lookups/overdue.ts';
 import { findSecretsInUse } from './lookups/secrets-in-use.ts';
 import { purgeRegularly, type Purgeable } from '../shared/async/purge-regularly.ts';
@@ -25,6 +28,7 @@ interface HousekeepingStores {
   readonly snapshots: SnapshotStore;
   /** Sees the rows of all accounts. */
   readonly pool: Pool;
+  readonly keys: () => Promise<KeyRing>;
   readonly objects: ObjectStore;
   readonly log: Logger;
 }
@@ -33,13 +37,15 @@ export const housekeeping = ({
   store,
   snapshots,
   pool,
+  keys,
   objects,
   log,
 }: HousekeepingStores): Readonly<Record<string, Purgeable>> => {
   const uploads = { store, pool, clock, objects };
   return {
-    'API keys': createRetiredKeys({ store, pool, clock }),
-    ...signInHousekeeping({ store, pool }),
+    'API keys': createRetiredKeys({ store, snapshots, pool, clock }),
+    ...signInHousekeeping({ store, snapshots, pool }),
+    ...invitationHousekeeping({ store, snapshots, pool, clock, keys, linkTokenOf: createLinkTokenOf(keys) }),
     'unused OAuth clients': unusedClients(pool),
     // An expired access token is said to be expired for this time, and to be unknown afterwards.
     'codes and tokens of OAuth clients': oldRows(pool, 'oauth_records', { column: 'expires_at', days: 1 }),

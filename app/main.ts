@@ -1,5 +1,6 @@
-import { createFirstAccount } from './create-account.ts';
-import { welcomeText } from './welcome.ts';
+import { createFirstAccount, linkOfFirstUser } from './create-account.ts';
+import type { Installation } from './installation.ts';
+import { welcomeText, type FirstAccount } from './welcome.ts';
 import { startService, type Service } from './service.ts';
 import { isConfigError, readConfig, type Config } from './config.ts';
 import { armFailpoints } from '../shared/async/failpoints.ts';
@@ -40,13 +41,18 @@ const welcome = async ({ installation, baseUrl }: Service, config: Config, log: 
   const isForPeople = isPretty(config, process.stdout);
   if (!isDevelopment && !isForPeople) return;
   try {
-    const account = isDevelopment ? await createFirstAccount(installation) : undefined;
+    const account = isDevelopment ? await openFirst(installation) : undefined;
     const output = isForPeople ? process.stdout : process.stderr;
     output.write(welcomeText(baseUrl, config, account));
   } catch (error) {
     // A running service survives the loss of its database, so a starting one does, too.
     log.error({ err: error }, 'no first account was opened; `npx exchange accounts create` does');
   }
+};
+
+const openFirst = async (installation: Installation): Promise<FirstAccount | undefined> => {
+  const account = await createFirstAccount(installation);
+  return account && { ...account, ...(await linkOfFirstUser(installation, account.customerId)) };
 };
 
 const stopOnSignal = (service: Service, stopMsMax: number, log: Logger): void => {

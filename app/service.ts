@@ -6,6 +6,7 @@ import type { Segments } from '../command/conversions/segments.ts';
 import { allProjections } from '../projections/all-projections.ts';
 import type { Projection } from '../projections/engine/projection.ts';
 import { systemClock as clock } from '../shared/async/clock.ts';
+import { baseUrlOf } from './base-url.ts';
 import { limitsOf, type Config } from './config.ts';
 import type { EventStore } from '../shared/event-store/event-store.ts';
 import type { ReadinessPart } from '../shared/async/readiness.ts';
@@ -75,7 +76,7 @@ export const startService = async (
   const [progress, changes] = [createProjectionProgress(), createProjectionProgress()];
   const ending = new AbortController();
   let server: RunningServer | undefined;
-  const baseUrl = (): string => config.BASE_URL ?? urlOf(config.HOST, server?.port ?? config.PORT);
+  const baseUrl = (): string => baseUrlOf(config, server?.port ?? config.PORT);
 
   const projections = allProjections.map((one) => replace.projection?.(one) ?? one);
   const projector = createProjector({
@@ -177,9 +178,6 @@ const readinessOf = (
   ...(ROLES.some((role) => role !== 'projector') ? [assetStoreReadiness(objects)] : []),
   ...worker.parts,
 ];
-
-const urlOf = (host: string, port: number): string =>
-  `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 
 const listenOptions = (
   { HOST, PORT, BASE_URL, CONNECTIONS_MAX, DRAIN_DELAY_MS }: Config,

@@ -9,7 +9,6 @@ const areas = {
   Reporting: ['/reporting'],
   Webhooks: ['/webhook-subscriptions', '/webhook-event-types'],
   Activity: ['/activity', '/events', '/realtime'],
-  'Browser origins': ['/browser-origins'],
 } as const;
 
 export const unbuiltPaths: readonly string[] = Object.values(areas)

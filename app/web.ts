@@ -8,6 +8,7 @@ import { createLedgers } from '../command/conversions/ledgers.ts';
 import { createSegments } from './lookups/conversion-segments.ts';
 import type { Segments } from '../command/conversions/segments.ts';
 import { Scope } from '../domain/accounts/access.ts';
+import { createBrowserOrigins } from '../query/accounts/browser-origins.ts';
 import { verifyAccessToken } from '../query/accounts/verify-access-token.ts';
 import { verifyApiKey } from '../query/accounts/verify-api-key.ts';
 import { verifySession } from '../query/accounts/verify-session.ts';
@@ -120,6 +121,7 @@ export const createWeb = (options: WebOptions): { readonly app: Express; readonl
     skill,
     resources: protectedResources,
   };
+  const origins = createBrowserOrigins(pool);
   const app = createApp({
     routes: [...routes, ...documentRoutes(document, routes)],
     unbuilt: isApi ? unbuiltPaths : [],
@@ -131,6 +133,7 @@ export const createWeb = (options: WebOptions): { readonly app: Express; readonl
       failedCredentials: rateLimits.failedCredentials,
     }),
     site,
+    origins: { ...origins, isRegistered: whenPrepared(options.isPrepared, origins.isRegistered) },
     executeOnce: createExecuteOnce(options.idempotency, log),
     onRefused: (request) => attempts.refused(request),
     keyedDigest: createKeyedDigest('idempotency-fingerprint', keys),

@@ -1,14 +1,20 @@
 import { resolve } from 'node:path';
 import type { OpenedAccount } from '../command/accounts/open-account.ts';
+import { pageLink } from './base-url.ts';
 import { databaseAddress } from '../shared/postgres/connection-problem.ts';
 import type { Config } from './config.ts';
 import { version } from './version.ts';
 
-/** @param account was opened by this start; its key is shown only now */
+export interface FirstAccount extends OpenedAccount {
+  /** Of the one-time link of its first user. */
+  readonly token: string;
+}
+
+/** @param account was opened by this start; its key and its link are shown only now */
 export const welcomeText = (
   baseUrl: string,
   { DATABASE_URL, DATA_DIR }: Pick<Config, 'DATABASE_URL' | 'DATA_DIR'>,
-  account: OpenedAccount | undefined,
+  account: FirstAccount | undefined,
 ): string => {
   const branches = [
     ['API', `${baseUrl}/api/v2/buyer`],
@@ -16,7 +22,12 @@ export const welcomeText = (
     ['Status', `${baseUrl}/ready`],
     ['Data', resolve(DATA_DIR)],
     ...(DATABASE_URL === undefined ? [] : [['Database', databaseAddress(DATABASE_URL)]]),
-    ...(account === undefined ? [] : [['Key', account.apiKey]]),
+    ...(account === undefined
+      ? []
+      : [
+          ['Key', account.apiKey],
+          ['Sign in', pageLink(baseUrl, 'set-up', account.token)],
+        ]),
     ['Stop', 'Ctrl-C'],
   ];
   const tree = branches.map(
@@ -33,8 +44,9 @@ ${account === undefined ? ANOTHER : firstSteps(baseUrl, account)}
 
 const ANOTHER = 'Another account and key:  npx exchange accounts create --name NAME\n';
 
-const firstSteps = (baseUrl: string, { customerId, apiKey }: OpenedAccount): string =>
+const firstSteps = (baseUrl: string, { customerId, apiKey }: FirstAccount): string =>
   `Account ${customerId} was opened for you. Its API key is shown only now; keep it.
+The link to sign in works once, within 24 hours; \`npx exchange users link ${customerId} ${customerId}-1\` prints another.
 
 Try it:
 

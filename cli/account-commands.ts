@@ -1,17 +1,17 @@
 import { instant } from '../domain/values.ts';
-import { Option } from 'commander';
 import { z } from 'zod';
-import { Role, Scope } from '../domain/accounts/access.ts';
+import { Scope } from '../domain/accounts/access.ts';
+import { brandDomainOf } from '../domain/brands/brand.ts';
 import { firstUserId } from '../domain/accounts/account.ts';
 import { isoTimestamp } from '../shared/async/clock.ts';
-import { createKey, createUser, listKeys, requireAccount, revokeKey, setAccess } from './operate-accounts.ts';
+import { createKey, listKeys, requireAccount, revokeKey, setAccess } from './operate-accounts.ts';
 import { printList, relativeTime } from './print-table.ts';
 import { listAccounts } from '../query/accounts/list-accounts.ts';
 import type { OperatorCommand, Tools } from './command.ts';
 import { createAccount, createSellerAccount } from '../app/create-account.ts';
 import { parsed, parseId } from './parse-args.ts';
 
-const parseName = (lengthMax: number) =>
+export const parseName = (lengthMax: number) =>
   parsed(
     z
       .string()
@@ -32,9 +32,19 @@ const parseTime = parsed(instant().transform(isoTimestamp), 'It must be a time l
 
 export const addAccountCommands = (program: OperatorCommand, tools: Tools): void => {
   addAccounts(program, tools);
-  addUsers(program, tools);
   addKeys(program, tools);
 };
+
+const parseDomain = parsed(
+  z.string().transform(brandDomainOf).pipe(z.string()),
+  'It must be a domain like acme.com.',
+);
+
+interface AccountOptions {
+  readonly name: string;
+  readonly seller?: number;
+  readonly domain?: string;
+}
 
 const addAccounts = (program: OperatorCommand, tools: Tools): void => {
   const { installation, print } = tools;
@@ -48,15 +58,17 @@ const addAccounts = (program: OperatorCommand, tools: Tools): void => {
     )
     .requiredOption('--name <NAME>', '1 to 200 characters', parseName(200))
     .option('--seller <SELLER>', 'id of the seller that owns the account', parseId)
-    .example('--name Acme', '--name "News desk" --seller 1001 --json')
-    .action(async ({ name, seller: sellerId }: { readonly name: string; readonly seller?: number }) => {
+    .option('--domain <DOMAIN>', 'the domain of the company, e.g. acme.com', parseDomain)
+    .example('--name Acme --domain acme.com', '--name "News desk" --seller 1001 --json')
+    .action(async ({ name, seller: sellerId, domain }: AccountOptions) => {
       const { customerId, apiKey } =
         sellerId === undefined
-          ? await createAccount(await installation(), name)
-          : await createSellerAccount(await installation(), name, sellerId);
+          ? await createAccount(await installation(), name, domain)
+          : await createSellerAccount(await installation(), name, sellerId, domain);
       print(
-        { customerId, apiKey, sellerId },
-        `Account ${customerId} (${name}) is open.\nAPI key, shown only now: ${apiKey}`,
+        { customerId, apiKey, sellerId, customerDomain: domain },
+        `Account ${customerId} (${name}) is open.\nAPI key, shown only now: ${apiKey}\n` +
+          `To sign in: exchange users link ${customerId} ${firstUserId(customerId)}`,
       );
     });
 
@@ -93,29 +105,6 @@ const addAccounts = (program: OperatorCommand, tools: Tools): void => {
         print({ customerId, status }, `Account ${customerId} is ${access}.`);
       });
   }
-};
-
-const addUsers = (program: OperatorCommand, { installation, print }: Tools): void => {
-  program
-    .command('users')
-    .description('Users of accounts.')
-    .command('create')
-    .description('Adds a user to an account.')
-    .argument('<ACCOUNT>', 'id of the account', parseId)
-    .requiredOption('--name <NAME>', '1 to 200 characters', parseName(200))
-    .addOption(
-      new Option('--role <ROLE>', 'only seller accounts have users with the role seller')
-        .choices(Role.options)
-        .makeOptionMandatory(),
-    )
-    .example('1 --name Mo --role member')
-    .action(async (customerId: number, user: { readonly name: string; readonly role: Role }) => {
-      const userId = await createUser(await installation(), customerId, user);
-      print(
-        { customerId, userId, role: user.role },
-        `User ${userId} (${user.role}) of account ${customerId} is added.`,
-      );
-    });
 };
 
 interface KeyOptions {

@@ -10,7 +10,7 @@ export const addForgetCommand = (program: OperatorCommand, tools: Tools): void =
     .command('forget')
     .description(
       'Forgets persons: their data in the log becomes unreadable, and they are deleted from all audiences, here and at ' +
-        'agents. Run it again after an interruption.',
+        'agents. For a whole account, the addresses, logins and sessions of its users are deleted, too. Run it again after an interruption.',
     )
     .requiredOption('--account <ACCOUNT>', 'id of the account', parseId)
     .option(

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Pool, PoolClient } from 'pg';
 import { executeOnAudience } from '../command/audiences/handler.ts';
+import { forgetPeople, PEOPLE_TABLES } from '../command/accounts/forget-people.ts';
 import type { Installation } from '../app/installation.ts';
 import { personalDataEvents, personalDataStream } from '../domain/personal-data/events.ts';
 import { deliveriesTable, restartDeliveries } from '../command/workers/syndication/restart-deliveries.ts';
@@ -219,8 +220,9 @@ export const forgetAccount = async (forgetting: Forgetting): Promise<ForgetResul
   const done = await inTransaction(pool, async (client) => {
     await lockRows(pool, client);
     const deleted = await deleteAllMembers(client, customerId);
+    const addresses = await forgetPeople(client, customerId);
     await restartDeliveries(client, customerId);
-    if (sets === 0 && deleted.size === 0) return { members: 0 };
+    if (sets === 0 && deleted.size === 0 && addresses === 0) return { members: 0 };
     return record(client, customerId, { scope: 'account', subjects: 0, places: 0, deleted });
   });
   await recordForgettings(forgetting);
@@ -310,5 +312,6 @@ const recordForgettings = async ({ pool, store, customerId }: Forgetting): Promi
 
 /** Deleted values remain in the table pages until VACUUM. */
 const cleanUp = async ({ pool }: Forgetting): Promise<void> => {
-  for (const table of ['secrets', ...memberTables, deliveriesTable]) await pool.query(`vacuum ${table}`);
+  for (const table of ['secrets', ...memberTables, ...PEOPLE_TABLES, deliveriesTable])
+    await pool.query(`vacuum ${table}`);
 };

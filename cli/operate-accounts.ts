@@ -19,13 +19,14 @@ export const requireAccount = async ({ pool }: Pick<Installation, 'pool'>, custo
 };
 
 /** For commands that read the account's stream: its row may be missing if its opening was cut off. */
-const inAccount = <Result>(customerId: number, command: Promise<Result>): Promise<Result> =>
+export const inAccount = <Result>(customerId: number, command: Promise<Result>): Promise<Result> =>
   command.catch((error: unknown) => {
     throw error instanceof ApiError && error.body.code === 'NOT_FOUND' ? noAccount(customerId) : error;
   });
 
-const writesOf = ({ store, pool, requestPool }: Installation) => ({
+export const writesOf = ({ store, snapshots, pool, requestPool }: Installation) => ({
   store,
+  snapshots,
   pool,
   rows: accountRowsIn(pool),
   database: createTenantDatabase(requestPool),

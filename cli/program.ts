@@ -15,10 +15,13 @@ import { addReadModelCommands } from './read-model-commands.ts';
 import { addSecretCommands } from './secret-commands.ts';
 import { addSellerCommands } from './seller-commands.ts';
 import { addSyndicationCommand } from './syndication-command.ts';
+import { addUserCommands } from './user-commands.ts';
 import { addWorkCommand } from './work-command.ts';
 import { ArgumentsError } from './parse-args.ts';
 
 const HELP_WIDTH = 80;
+/** Of the verbs of a command in the list of all commands. */
+const VERBS_WIDTH = 36;
 
 const NOTES = `
 In a clone, a command is \`npx exchange COMMAND\`. The settings of the service (DATABASE_URL, DATA_DIR, ...) apply.
@@ -38,7 +41,9 @@ export const createProgram = (tools: Tools, output: OutputConfiguration): Operat
       styleTitle: bold,
       minWidthToWrap: 20,
       subcommandTerm: (command) => {
-        const verbs = command.commands.map((one) => one.name()).join('|');
+        const all = verbsOf(command);
+        const verbs =
+          all.length > VERBS_WIDTH ? `${all.slice(0, all.lastIndexOf('|', VERBS_WIDTH))}|...` : all;
         return `${command.name()} ${verbs === '' ? command.usage().replace('[options]', '').trim() : verbs}`;
       },
     })
@@ -50,6 +55,7 @@ export const createProgram = (tools: Tools, output: OutputConfiguration): Operat
     .addHelpText('afterAll', ({ command }) => endOf(command as OperatorCommand))
     .example('doctor', 'accounts list', 'keys create 1 --name CI', 'history 1 /advertisers/7/history');
   addAccountCommands(program, tools);
+  addUserCommands(program, tools);
   addOAuthCommands(program, tools);
   addSellerCommands(program, tools);
   addParkedCommands(program, tools);
@@ -67,6 +73,10 @@ export const createProgram = (tools: Tools, output: OutputConfiguration): Operat
   giveHints(program);
   return program;
 };
+
+/** A group inside a group is shown with its verbs: `clients add|list|remove`. */
+const verbsOf = ({ commands }: Command): string =>
+  commands.map((one) => `${one.name()} ${verbsOf(one)}`.trim()).join('|');
 
 const giveHints = (command: OperatorCommand): void => {
   command.showHelpAfterError(command.hint().trimEnd());

@@ -7,6 +7,12 @@ interface Table {
 const read = (...writers: string[]): Table => ({ writers, readers: ['query/', 'app/lookups'] });
 const own = (writers: readonly string[], ...readers: string[]): Table => ({ writers, readers });
 
+/** Written before the answer to a command, which the next one may read. */
+const checked = (...writers: string[]): Table => ({
+  writers,
+  readers: ['query/', 'app/lookups', 'command/accounts/'],
+});
+
 const audiences = [
   'projections/audience-members.ts',
   'projections/audiences.ts',
@@ -17,8 +23,9 @@ const expired = 'projections/expired-rows.ts';
 
 /** Read by requests, within their account. */
 const shown = {
-  accounts: read('projections/account-rows.ts', 'projections/credentials.ts'),
-  users: read('projections/account-rows.ts'),
+  accounts: checked('projections/account-rows.ts', 'projections/credentials.ts'),
+  users: checked('projections/account-rows.ts', 'projections/credentials.ts'),
+  browser_origins: checked('projections/account-rows.ts', 'projections/credentials.ts', expired),
   advertisers: read('projections/advertisers.ts'),
   advertiser_counts: read('projections/advertisers.ts'),
   adcp_agents: read('projections/agents.ts'),
@@ -60,23 +67,29 @@ const hidden = {
 /**
  * Not read models. `api_keys`: no event contains the hash; the projection repeats `announced` and
  * `revoked_at` after a crash or a restored backup; a reset of all read models finds the accounts in it, because
- * `accounts` may be incomplete then. `work_list`: projections ask for work, `shared/work-list/` hands it out.
+ * `accounts` may be incomplete then. `invitations`: no event contains the address. `work_list`: projections ask for work, `shared/work-list/` hands it out.
  */
 const owned = {
   api_keys: own(
-    ['command/accounts/', 'projections/credentials.ts'],
+    ['command/accounts/', 'projections/credentials.ts', 'projections/account-rows.ts'],
     'query/accounts/',
     'query/history/key-users.ts',
     'projections/engine/reset.ts',
   ),
-  user_addresses: own(['command/accounts/'], 'query/', 'app/lookups/find-login.ts'),
-  logins: own(['command/accounts/'], 'query/accounts/', 'app/lookups/'),
+  invitations: own(['command/accounts/'], 'query/accounts/'),
+  user_addresses: own(
+    ['command/accounts/', 'projections/account-rows.ts'],
+    'query/accounts/',
+    'query/history/',
+    'app/lookups/find-login.ts',
+  ),
+  logins: own(['command/accounts/', 'projections/account-rows.ts'], 'query/accounts/', 'app/lookups/'),
   sessions: own(
     ['command/accounts/', 'projections/account-rows.ts'],
     'query/accounts/',
     'query/history/key-users.ts',
   ),
-  one_time_links: own(['command/accounts/']),
+  one_time_links: own(['command/accounts/', 'projections/account-rows.ts']),
   oauth_grants: own(
     ['projections/oauth-grant-rows.ts', 'command/accounts/'],
     'query/accounts/',
@@ -147,6 +160,7 @@ export const requestTables: readonly string[] = [
   ...Object.keys(shown),
   'oauth_grants',
   'audit_attempts',
+  'invitations',
   'user_addresses',
   'account_positions',
   'conversion_positions',

@@ -8,11 +8,19 @@ import {
   type OAuthGrantEvent,
 } from '../domain/accounts/oauth-grant.ts';
 import {
+  removeOrigins,
+  removeUsers,
   writeAccess,
   writeOpened,
+  writeOrigins,
+  writeRoles,
   writeUsers,
   type AccessRow,
   type OpenedRow,
+  type OriginRow,
+  type RemovedOriginRow,
+  type RemovedUserRow,
+  type RoleRow,
   type UserRow,
 } from './account-rows.ts';
 import { writeGrants, writeRevoked, type GrantRow, type RevokedRow } from './oauth-grant-rows.ts';
@@ -30,6 +38,8 @@ export const credentialsProjection: Projection = {
     // The log may have been replaced, so its revisions apply again. No credential is accepted before all are
     // applied (`whole_at`): between "enabled" and the next "disabled", a disabled account looks open.
     await client.query('update accounts set access_revision = 0 where access_revision > 0');
+    await client.query('update users set revision = -1');
+    await client.query('delete from browser_origins');
   },
   apply: async (client, events) => {
     const [ofGrants, ofAccounts] = [events.filter(isOfGrant), events.filter((event) => !isOfGrant(event))];
@@ -38,6 +48,10 @@ export const credentialsProjection: Projection = {
     await writeOpened(client, changes.opened);
     await writeAccess(client, [...changes.access.values()]);
     await writeUsers(client, changes.users);
+    await writeRoles(client, [...changes.roles.values()]);
+    await removeUsers(client, changes.removed);
+    await writeOrigins(client, changes.origins);
+    await removeOrigins(client, changes.removedOrigins);
     await announce(client, changes.issued);
     await revoke(client, changes.revoked);
   },
@@ -72,12 +86,27 @@ interface AccountChanges {
   readonly opened: OpenedRow[];
   readonly access: Map<number, AccessRow>;
   readonly users: UserRow[];
+  /** By user: the last event of each decides. */
+  readonly roles: Map<string, RoleRow>;
+  readonly removed: RemovedUserRow[];
+  readonly origins: OriginRow[];
+  readonly removedOrigins: RemovedOriginRow[];
   readonly issued: KeyOfAccount[];
   readonly revoked: (KeyOfAccount & { readonly revokedAt: string })[];
 }
 
 const readEvents = (events: readonly RecordedEvent[]): AccountChanges => {
-  const changes: AccountChanges = { opened: [], access: new Map(), users: [], issued: [], revoked: [] };
+  const changes: AccountChanges = {
+    opened: [],
+    access: new Map(),
+    users: [],
+    roles: new Map(),
+    removed: [],
+    origins: [],
+    removedOrigins: [],
+    issued: [],
+    revoked: [],
+  };
   for (const event of events) {
     const { customerId } = event.metadata;
     // The stream name decides the account: no event may write another account's rows.
@@ -97,8 +126,13 @@ const readEvent = (
 ): void => {
   switch (type) {
     case 'AccountOpened':
-      changes.opened.push({ customerId, name: data.name, sellerId: data.sellerId });
-      changes.users.push({ customerId, ...firstUser(customerId, data.sellerId) });
+      changes.opened.push({ ...data, customerId });
+      changes.users.push({
+        customerId,
+        ...firstUser(customerId, data.sellerId),
+        revision,
+        addedAt: occurredAt,
+      });
       return;
     case 'AccountDisabled':
       changes.access.set(customerId, { customerId, revision, disabledAt: occurredAt });
@@ -107,7 +141,19 @@ const readEvent = (
       changes.access.set(customerId, { customerId, revision, disabledAt: null });
       return;
     case 'UserAdded':
-      changes.users.push({ customerId, ...data });
+      changes.users.push({ ...data, customerId, revision, addedAt: occurredAt });
+      return;
+    case 'UserRoleChanged':
+      changes.roles.set(data.userId, { ...data, customerId, revision });
+      return;
+    case 'UserRemoved':
+      changes.removed.push({ ...data, customerId, revision, removedAt: occurredAt });
+      return;
+    case 'BrowserOriginRegistered':
+      changes.origins.push({ ...data, customerId, registeredAt: occurredAt });
+      return;
+    case 'BrowserOriginRemoved':
+      changes.removedOrigins.push({ ...data, customerId, removedAt: occurredAt });
       return;
     case 'ApiKeyIssued':
       changes.issued.push({ customerId, keyId: data.keyId });
@@ -116,6 +162,9 @@ const readEvent = (
       changes.revoked.push({ customerId, keyId: data.keyId, revokedAt: occurredAt });
       return;
     // Commands write their rows (docs/design/sign-in.md).
+    case 'UserInvited':
+    case 'InvitationRevoked':
+    case 'UserLinkIssued':
     case 'PasswordSet':
     case 'EmailVerified':
     case 'TotpEnabled':

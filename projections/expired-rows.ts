@@ -24,6 +24,8 @@ export const expiredRows = (pool: Database) =>
     'conversion commands': oldRows(pool, 'conversion_commands', { column: 'recorded_at', days: 4 }),
     // Thirteen months, to compare a month with the same month of the previous year.
     'conversion hours': oldRows(pool, 'conversion_hours', { column: 'hour', days: 400 }),
+    // Longer than a command that registered the origin can still write its row.
+    'removed browser origins': oldRows(pool, 'browser_origins', { column: 'removed_at', days: 7 }),
     'assets that are gone': goneAssets(pool),
   }) satisfies Record<string, Purgeable>;
 

@@ -40,7 +40,7 @@ const loginSql = (condition: string): string => `
         and l.code_failed_at > clock_timestamp() - interval '${CODE_MINUTES} minutes' as "isCodeBlocked"
     from user_addresses a
     join logins l on l.customer_id = a.customer_id and l.user_id = a.user_id
-    join users u on u.customer_id = a.customer_id and u.user_id = a.user_id
+    join users u on u.customer_id = a.customer_id and u.user_id = a.user_id and u.role is not null
     join accounts c on c.customer_id = a.customer_id
     where ${condition} and a.announced
   ) found on true`;

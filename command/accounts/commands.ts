@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Role } from '../../domain/accounts/access.ts';
+import { userIdOf } from '../../domain/accounts/members.ts';
 import type { CommandContext } from '../../shared/aggregate/command-context.ts';
 import { isoTimestamp } from '../../shared/async/clock.ts';
 import { notFound } from '../../shared/http/errors.ts';
@@ -7,13 +8,17 @@ import { revokeKeyRow } from './key-rows.ts';
 import {
   accountOf,
   loadAccount,
+  revisionOf,
   runOnAccount,
+  type AccountOutcome,
   type AccountRows,
   type AccountWrites,
   type InstallationWrites,
 } from './handler.ts';
 
-type RowWrites = Pick<InstallationWrites, 'store' | 'clock'> & { readonly rows: AccountRows };
+export type RowWrites = Pick<InstallationWrites, 'store' | 'snapshots' | 'clock'> & {
+  readonly rows: AccountRows;
+};
 
 export const contextOf = (customerId: number) => {
   const commandId = randomUUID();
@@ -28,16 +33,16 @@ export const setAccountAccess = async (
 ): Promise<void> => {
   const now = isoTimestamp(writes.clock.now());
   const type = access === 'disabled' ? 'DisableAccount' : 'EnableAccount';
-  accountOf(await runOnAccount(writes.store, { type, now }, contextOf(customerId)));
+  accountOf(await runOnAccount(writes, { type, now }, contextOf(customerId)));
   await settleAccess(writes, customerId);
 };
 
 /** Also without a new event: a lost row would show the account as open while the read model catches up. */
-const settleAccess = async ({ store, rows }: RowWrites, customerId: number): Promise<void> => {
-  const { state, revision } = await loadAccount(store, customerId);
+const settleAccess = async (writes: RowWrites, customerId: number): Promise<void> => {
+  const { state, revision } = await loadAccount(writes, customerId);
   if (state.status === 'NONE' || typeof revision !== 'number') return;
-  const { name, sellerId } = state;
-  await rows.writeOpened([{ customerId, name, sellerId }]);
+  const { rows } = writes;
+  await rows.writeOpened([state]);
   await rows.writeAccess([{ customerId, revision, disabledAt: state.disabledAt ?? null }]);
 };
 
@@ -46,16 +51,29 @@ const settleAccess = async ({ store, rows }: RowWrites, customerId: number): Pro
  * @throws ApiError NOT_FOUND
  */
 export const addUser = async (
-  { store, rows, clock }: RowWrites,
+  writes: RowWrites,
   customerId: number,
   user: { readonly name: string; readonly role: Role },
 ): Promise<string> => {
-  const now = isoTimestamp(clock.now());
-  const command = { type: 'AddUser', now, ...user } as const;
-  const { users } = accountOf(await runOnAccount(store, command, contextOf(customerId)));
-  const userId = Object.keys(users).at(-1);
-  if (userId === undefined) throw new Error('a user that was added is in the account');
-  await rows.writeUsers([{ customerId, userId, ...user }]);
+  const now = isoTimestamp(writes.clock.now());
+  const outcome = await runOnAccount(writes, { type: 'AddUser', now, ...user }, contextOf(customerId));
+  return writeAddedUser(writes, outcome, { ...user, addedAt: now });
+};
+
+/** @param outcome of the command that added the user */
+export const addedUserId = (outcome: AccountOutcome): string => {
+  const { customerId, usersAdded } = accountOf(outcome);
+  return userIdOf(customerId, usersAdded);
+};
+
+export const writeAddedUser = async (
+  { rows }: RowWrites,
+  outcome: AccountOutcome,
+  user: { readonly name: string; readonly role: Role; readonly addedAt: string },
+): Promise<string> => {
+  const { customerId } = accountOf(outcome);
+  const userId = addedUserId(outcome);
+  await rows.writeUsers([{ customerId, userId, revision: revisionOf(outcome), ...user }]);
   return userId;
 };
 
@@ -65,11 +83,11 @@ export const addUser = async (
  * @throws ApiError NOT_FOUND
  */
 export const revokeApiKey = async (
-  { store, database, clock }: AccountWrites,
+  writes: AccountWrites,
   keyId: string,
   context: CommandContext,
 ): Promise<void> => {
-  const now = isoTimestamp(clock.now());
-  if (!(await revokeKeyRow(database, context.customerId, keyId, now))) throw notFound('API key');
-  accountOf(await runOnAccount(store, { type: 'RevokeApiKey', now, keyId }, context));
+  const now = isoTimestamp(writes.clock.now());
+  if (!(await revokeKeyRow(writes.database, context.customerId, keyId, now))) throw notFound('API key');
+  accountOf(await runOnAccount(writes, { type: 'RevokeApiKey', now, keyId }, context));
 };

@@ -5,6 +5,7 @@ import type { Mail } from '../../shared/mail/mailer.ts';
 import type { LinkTokenOf } from '../workers/mail/link-token.ts';
 import type { ComposeMail } from '../workers/mail/send-mails.ts';
 import type { FindLogin, UserKey } from './login-rows.ts';
+import { findInvitation, type InvitationKey } from './invitation-rows.ts';
 import { insertLink } from './one-time-links.ts';
 import { RESET_MS } from './password-reset.ts';
 import { PendingSignUp } from './sign-up.ts';
@@ -16,6 +17,7 @@ const MailRequest = z.discriminatedUnion('type', [
   PendingSignUp.extend({ type: z.literal('sign-up') }),
   z.object({ type: z.literal('password-reset'), email: z.string() }),
   z.object({ type: z.literal('password-changed'), userId: z.string() }),
+  z.object({ type: z.literal('invitation') }),
 ]);
 
 export interface ComposeOptions {
@@ -40,6 +42,8 @@ export const createComposeMail =
         return resetMail(options, mailId, request.email);
       case 'password-changed':
         return changedMail(options, { customerId, userId: request.userId });
+      case 'invitation':
+        return invitationMail(options, { customerId, invitationId: mailId });
       default:
         return request satisfies never;
     }
@@ -123,6 +127,23 @@ const changedMail = async (
     text: paragraphs(
       'The password of your user of the Buyer Exchange was changed, and other sessions of it were ended.',
       `If it was not you, ask for a new password at once: ${baseUrl()}/console/password-reset`,
+    ),
+  };
+};
+
+/** @returns undefined if the invitation was accepted or revoked, or has expired */
+const invitationMail = async (options: ComposeOptions, key: InvitationKey): Promise<Mail | undefined> => {
+  const invitation = await findInvitation(options.pool, key);
+  if (invitation === undefined || invitation.expiresAt.getTime() <= Date.now()) return undefined;
+  const { email: to, company, inviter, role, expiresAt } = invitation;
+  const token = await options.linkTokenOf(key.invitationId);
+  return {
+    to,
+    subject: `Join ${company} on the Buyer Exchange`,
+    text: paragraphs(
+      `${inviter ?? 'The operator'} invites you to the account "${company}" on the Buyer Exchange, as ${role}. Open this link to choose a password:`,
+      linkTo(options, 'invitation', token),
+      `The link works once, until ${expiresAt.toISOString().slice(0, 16).replace('T', ' ')} UTC. If you do not expect it, ignore this mail: no user is added.`,
     ),
   };
 };

@@ -120,13 +120,13 @@ const shownToAnother = (keyId: string): ApiError =>
   });
 
 const issueOnce = (
-  { store }: AccountWrites,
+  writes: AccountWrites,
   { name, user, scopes, expiresAt }: KeyRequest,
   { keyId, maskedKey, createdAt }: NewKeyRow,
   context: CommandContext,
 ) =>
   runOnAccount(
-    store,
+    writes,
     {
       type: 'IssueApiKey',
       now: createdAt,
@@ -141,18 +141,16 @@ const issueOnce = (
   );
 
 /** Records revocations that a crash kept out of the stream; they would count against the limit forever. */
-const settleRevocations = async (
-  { store, database, clock }: AccountWrites,
-  context: CommandContext,
-): Promise<boolean> => {
+const settleRevocations = async (writes: AccountWrites, context: CommandContext): Promise<boolean> => {
+  const { database, clock } = writes;
   const { customerId, commandId } = context;
-  const { state } = await loadAccount(store, customerId);
+  const { state } = await loadAccount(writes, customerId);
   const known = state.status === 'NONE' ? [] : Object.keys(state.keys);
   const revoked = await revokedAmong(database, customerId, known);
   for (const keyId of revoked) {
     const now = isoTimestamp(clock.now());
     const settling = { ...context, commandId: derivedId(commandId, `settle-${keyId}`) };
-    await runOnAccount(store, { type: 'RevokeApiKey', now, keyId }, settling);
+    await runOnAccount(writes, { type: 'RevokeApiKey', now, keyId }, settling);
   }
   return revoked.length > 0;
 };

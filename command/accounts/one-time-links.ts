@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { JsonObject } from '../../shared/event-store/event-store.ts';
 import { invalid, type ApiError } from '../../shared/http/errors.ts';
 import { hashOfToken } from '../workers/mail/link-token.ts';
-import type { Database } from './login-rows.ts';
+import type { Database, UserKey } from './login-rows.ts';
 
 export type LinkPurpose = 'set-up' | 'password-reset' | 'reset-ticket' | 'sign-up' | 'invitation';
 
@@ -53,6 +53,18 @@ export const insertLink = async (
   return rows[0];
 };
 
+export const deleteLinks = async (
+  database: Database,
+  { customerId, userId }: UserKey,
+  purpose: LinkPurpose,
+): Promise<void> => {
+  await database.query({
+    name: 'links-delete',
+    text: 'delete from one_time_links where customer_id = $1 and user_id = $2 and purpose = $3',
+    values: [customerId, userId, purpose],
+  });
+};
+
 const condition = `token_hash = $1 and purpose = $2
   and ((used_at is null and expires_at > clock_timestamp()) or used_by = $3)`;
 
@@ -73,7 +85,7 @@ export const findLink = async (
     values: [hashOfToken(token), purpose, commandId],
   });
   const [link] = rows;
-  if (link === undefined) throw unusable(field);
+  if (link === undefined) throw unusableLink(field);
   return link;
 };
 
@@ -92,9 +104,9 @@ export const takeLink = async (
     values: [hashOfToken(token), purpose, commandId],
   });
   const [link] = rows;
-  if (link === undefined) throw unusable(field);
+  if (link === undefined) throw unusableLink(field);
   return link;
 };
 
-const unusable = (field: string): ApiError =>
+export const unusableLink = (field: string): ApiError =>
   invalid(`${field} is unknown, was used or has expired. Ask for a new link.`, field);

@@ -14,6 +14,7 @@ export interface OpenedAccount {
 export interface NewAccount {
   readonly name: string;
   readonly sellerId?: number | undefined;
+  readonly customerDomain?: string | undefined;
 }
 
 /** Opens an account with its first user and key. For the order of row and event see `issueApiKey`. */
@@ -25,7 +26,7 @@ export const openAccount = async (
     rows,
     nextCustomerId,
   }: InstallationWrites & { readonly rows: AccountRows; readonly nextCustomerId: () => Promise<number> },
-  { name, sellerId }: NewAccount,
+  { name, sellerId, customerDomain }: NewAccount,
 ): Promise<OpenedAccount> => {
   const customerId = await nextCustomerId();
   const user = firstUser(customerId, sellerId);
@@ -40,15 +41,15 @@ export const openAccount = async (
   const commandId = randomUUID();
   const firstKey = { keyId, name: keyName, maskedKey };
   const outcome = await runOnAccount(
-    store,
-    { type: 'OpenAccount', now, customerId, name, sellerId, firstKey },
+    { store },
+    { type: 'OpenAccount', now, customerId, name, sellerId, customerDomain, firstKey },
     { commandId, customerId, actor: 'operator', requestId: commandId },
   );
   if (outcome.outcome === 'refused')
     throw new Error(`account ${customerId} exists already: the id sequence is behind the log`);
   // Separate statements: the read model may lock the same two rows in another order.
-  await rows.writeOpened([{ customerId, name, sellerId }]);
-  await rows.writeUsers([{ customerId, ...user }]);
+  await rows.writeOpened([{ customerId, name, sellerId, customerDomain }]);
+  await rows.writeUsers([{ customerId, ...user, revision: 0, addedAt: now }]);
   await pool.query('update api_keys set announced = true where customer_id = $1 and key_id = $2', [
     customerId,
     keyId,

@@ -57,7 +57,7 @@ export const resetPassword = async (
   { ticket, password, code }: ResetBody,
   request: RequestContext,
 ): Promise<void> => {
-  const { store, pool, clock, passwords, findLogin } = writes;
+  const { pool, clock, passwords, findLogin } = writes;
   const { commandId } = request;
   const link = await findLink(pool, 'reset-ticket', ticket, commandId, 'ticket');
   const { customerId, userId } = link;
@@ -73,5 +73,5 @@ export const resetPassword = async (
   await setPassword(writes, { ...user, passwordHash, by: 'reset', isVerified: true }, context);
   const verify = { type: 'VerifyEmail', now: isoTimestamp(clock.now()), userId: user.userId } as const;
   const verifyContext = { ...context, commandId: derivedId(commandId, 'verify-email') };
-  accountOf(await runOnAccount(store, verify, verifyContext));
+  accountOf(await runOnAccount(writes, verify, verifyContext));
 };

@@ -69,17 +69,18 @@ const retireOf = async (writes: InstallationWrites, customerId: number): Promise
 };
 
 const retire = async (
-  { store, pool, clock }: InstallationWrites,
+  writes: InstallationWrites,
   customerId: number,
   rows: readonly RetiredRow[],
 ): Promise<void> => {
-  const { state } = await loadAccount(store, customerId);
+  const { pool, clock } = writes;
+  const { state } = await loadAccount(writes, customerId);
   const counted = state.status === 'NONE' ? {} : state.keys;
   const isCounted = ({ keyId }: RetiredRow): boolean => counted[keyId] !== undefined;
   for (const { keyId } of rows.filter((row) => row.revoked && isCounted(row))) {
     const commandId = randomUUID();
     const context = { commandId, customerId, actor: ACTOR, requestId: commandId };
-    await runOnAccount(store, { type: 'RevokeApiKey', now: isoTimestamp(clock.now()), keyId }, context);
+    await runOnAccount(writes, { type: 'RevokeApiKey', now: isoTimestamp(clock.now()), keyId }, context);
   }
   const announced = rows.filter((row) => !row.announced && isCounted(row)).map(({ keyId }) => keyId);
   if (announced.length > 0) {

@@ -1,11 +1,10 @@
 import { z } from 'zod';
-import { Role } from '../../domain/accounts/access.ts';
 import { CreateApiKeyBody } from '../../domain/accounts/input.ts';
 import { NewApiKeyResource } from '../../domain/accounts/resource.ts';
-import type { CommandContext } from '../../shared/aggregate/command-context.ts';
-import { route, type RequestContext, type Route } from '../../shared/http/route.ts';
+import { ofRequest } from '../../shared/aggregate/handler-for.ts';
+import { route, type Route } from '../../shared/http/route.ts';
 import { boundedText } from '../../domain/values.ts';
-import type { AccountWrites } from './handler.ts';
+import { userOf, type AccountWrites } from './handler.ts';
 import { issueApiKey } from './issue-api-key.ts';
 import { revokeApiKey } from './commands.ts';
 
@@ -29,11 +28,9 @@ const createRoute = (writes: AccountWrites): Route =>
     answerIsSecret: true,
     responses: { 201: { description: 'The new key', data: NewApiKeyResource } },
     handle: async ({ body, request }) => {
-      const { user, sealer } = request.principal;
-      if (user === undefined) throw new Error('a principal with scopes has a user');
-      const holder = { id: user.id, role: Role.parse(user.role) };
-      const asked = { ...body, user: holder, ...(request.isRepeatable ? { sealer } : {}) };
-      return { status: 201, data: await issueApiKey(writes, asked, contextOf(request)) };
+      const { sealer } = request.principal;
+      const asked = { ...body, user: userOf(request), ...(request.isRepeatable ? { sealer } : {}) };
+      return { status: 201, data: await issueApiKey(writes, asked, ofRequest(request).context) };
     },
   });
 
@@ -47,20 +44,7 @@ const revokeRoute = (writes: AccountWrites): Route =>
     params: z.object({ id: boundedText(1, 100).meta({ description: 'Id of the API key.' }) }),
     responses: { 204: { description: 'Revoked' } },
     handle: async ({ params: { id }, request }) => {
-      await revokeApiKey(writes, id, contextOf(request));
+      await revokeApiKey(writes, id, ofRequest(request).context);
       return { status: 204 };
     },
   });
-
-const contextOf = ({
-  commandId,
-  requestId,
-  onEvents,
-  principal: { customerId, actor },
-}: RequestContext): CommandContext => ({
-  commandId,
-  customerId,
-  actor,
-  requestId,
-  onEvents,
-});

@@ -114,12 +114,12 @@ const isCodeNow = async (
 
 /** The row comes first, because it decides. After a crash in between, the code is used and the event is missing. */
 const recordLookupCode = async (
-  { store, clock }: FactorWrites,
+  writes: FactorWrites,
   { userId }: UserKey,
   context: CommandContext,
 ): Promise<void> => {
-  const now = isoTimestamp(clock.now());
+  const now = isoTimestamp(writes.clock.now());
   const command = { type: 'UseLookupCode', now, userId } as const;
   const commandId = derivedId(context.commandId, 'lookup-code');
-  accountOf(await runOnAccount(store, command, { ...context, commandId }));
+  accountOf(await runOnAccount(writes, command, { ...context, commandId }));
 };

@@ -2,10 +2,9 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { Pool } from 'pg';
 import { SESSION_DAYS, sessionAggregate, type SessionRefusal } from '../../domain/accounts/session.ts';
 import type { SignInMethod } from '../../domain/accounts/session-events.ts';
-import { handlerFor } from '../../shared/aggregate/handler-for.ts';
+import { handlerFor, type CommandStores } from '../../shared/aggregate/handler-for.ts';
 import { derivedId } from '../../shared/aggregate/ids.ts';
 import { isoTimestamp, type Clock } from '../../shared/async/clock.ts';
-import type { EventStore } from '../../shared/event-store/event-store.ts';
 import { SESSION_COOKIE } from '../../shared/http/authenticate.ts';
 import { AlreadyDoneError, notFound } from '../../shared/http/errors.ts';
 import { refusals } from '../../shared/http/refusals.ts';
@@ -20,8 +19,7 @@ import {
   type EndedSession,
 } from './session-rows.ts';
 
-export interface SessionWrites {
-  readonly store: EventStore;
+export interface SessionWrites extends CommandStores {
   readonly pool: Pool;
   readonly clock: Clock;
 }

@@ -33,14 +33,15 @@ export interface NextPassword extends UserKey {
  * @returns false if another request has changed the password since `before` was read
  */
 export const setPassword = async (
-  { store, pool, clock, keys }: PasswordWrites,
+  writes: PasswordWrites,
   { by, passwordHash, before, isVerified, keepsSession, ...user }: NextPassword,
   context: CommandContext,
 ): Promise<boolean> => {
+  const { pool, clock, keys } = writes;
   const { customerId, userId } = user;
   const { commandId } = context;
   const now = isoTimestamp(clock.now());
-  accountOf(await runOnAccount(store, { type: 'SetPassword', now, userId, by }, context));
+  accountOf(await runOnAccount(writes, { type: 'SetPassword', now, userId, by }, context));
   const ended = await inTransaction(pool, async (client) => {
     const isSet = await setPasswordRow(client, user, passwordHash, { before, isVerified });
     if (!isSet) return undefined;
@@ -50,6 +51,6 @@ export const setPassword = async (
     return endSessionsOfUser(client, user, reason, keepsSession);
   });
   if (ended === undefined) return false;
-  await recordEnds({ store, pool }, ended, context);
+  await recordEnds(writes, ended, context);
   return true;
 };

@@ -1,4 +1,5 @@
 import { emailKeyOf, localPartOf } from '../../domain/accounts/address.ts';
+import { valueOf } from '../../domain/accounts/shared-map.ts';
 import type { SetUpBody } from '../../domain/accounts/sign-in-input.ts';
 import { isoTimestamp } from '../../shared/async/clock.ts';
 import { conflict, invalid } from '../../shared/http/errors.ts';
@@ -25,12 +26,12 @@ export const setUp = async (
   body: SetUpBody,
   request: RequestContext,
 ): Promise<SignedIn> => {
-  const { store, pool, findLogin } = writes;
+  const { pool, findLogin } = writes;
   const link = await findLink(pool, 'set-up', body.token, request.commandId);
   if (link.userId === null) throw new Error('a set-up link names its user');
   const user = { customerId: link.customerId, userId: link.userId };
-  const { state } = await loadAccount(store, user.customerId);
-  if (state.status !== 'OPEN' || state.users[user.userId] === undefined) {
+  const { state } = await loadAccount(writes, user.customerId);
+  if (state.status !== 'OPEN' || valueOf(state.users, user.userId) === undefined) {
     throw conflict('The account is disabled, or the user was removed.');
   }
   refuseGuessable('password', body.password, { company: state.name, name: localPartOf(body.email) });
@@ -47,18 +48,19 @@ export const setUp = async (
 
 /** The rows come first and have no effect before they are announced: an address may be taken. */
 const firstPassword = async (
-  { store, pool, clock, passwords }: SetUpWrites,
+  writes: SetUpWrites,
   user: UserKey,
   { token, email, password }: SetUpBody,
   context: CommandContext,
 ): Promise<void> => {
+  const { pool, clock, passwords } = writes;
   const passwordHash = await passwords.hash(password);
   const login = { ...user, email, emailKey: emailKeyOf(email), passwordHash, isVerified: false };
   if (!(await claimAddress(pool, login))) throw conflict('Another user has this address.', 'email');
   await takeLink(pool, 'set-up', token, context.commandId);
   const { userId } = user;
   const now = isoTimestamp(clock.now());
-  accountOf(await runOnAccount(store, { type: 'SetPassword', now, userId, by: 'link' }, context));
+  accountOf(await runOnAccount(writes, { type: 'SetPassword', now, userId, by: 'link' }, context));
   await announceAddress(pool, user);
 };
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { valueOf } from '../../domain/accounts/shared-map.ts';
 import type { Purgeable } from '../../shared/async/purge-regularly.ts';
 import { oldRows } from '../../shared/postgres/old-rows.ts';
 import { createSweep } from '../../shared/work-list/sweep.ts';
@@ -18,7 +19,7 @@ const ENDED_SESSIONS_DAYS = 7;
 const LINKS_DAYS = 1;
 
 /** What commands left when their process ended, and rows whose time is over. */
-export const signInHousekeeping = (writes: Pick<SessionWrites, 'store' | 'pool'>) =>
+export const signInHousekeeping = (writes: Pick<SessionWrites, 'store' | 'snapshots' | 'pool'>) =>
   ({
     'ends of sessions': createSweep<UnrecordedEnd>({
       find: (after, rowsMax) => unrecordedEnds(writes.pool, after, rowsMax),
@@ -34,11 +35,11 @@ export const signInHousekeeping = (writes: Pick<SessionWrites, 'store' | 'pool'>
 
 /** With the event of its password, an address becomes effective. Without one, it is free again. */
 const settleAddress = async (
-  { store, pool }: Pick<SessionWrites, 'store' | 'pool'>,
+  writes: Pick<SessionWrites, 'store' | 'snapshots' | 'pool'>,
   address: UnannouncedAddress,
 ): Promise<void> => {
-  const { state } = await loadAccount(store, address.customerId);
-  const hasPassword = state.status !== 'NONE' && state.signIns[address.userId]?.password === true;
-  if (hasPassword) await announceAddress(pool, address);
-  else if (address.isOld) await deleteAddress(pool, address);
+  const { state } = await loadAccount(writes, address.customerId);
+  const hasPassword = state.status !== 'NONE' && valueOf(state.signIns, address.userId)?.password === true;
+  if (hasPassword) await announceAddress(writes.pool, address);
+  else if (address.isOld) await deleteAddress(writes.pool, address);
 };

@@ -92,23 +92,26 @@ export const verifyEmail = async (
  * @returns undefined for a taken address
  */
 const openOwnAccount = async (
-  { store, pool, clock, rows }: SignUpWrites,
+  writes: SignUpWrites,
   customerId: number,
   { email, company, passwordHash }: PendingSignUp,
   isVerified: boolean,
   { commandId, requestId, onEvents }: RequestContext,
 ): Promise<UserKey | undefined> => {
+  const { pool, clock, rows } = writes;
   const { userId, name, role } = firstUser(customerId, undefined);
   const login = { customerId, userId, email, emailKey: emailKeyOf(email), passwordHash, isVerified };
   if (!(await claimAddress(pool, login))) return undefined;
+  const now = isoTimestamp(clock.now());
+  const customerDomain = customerDomainOf(email);
   const outcome = await runOnAccount(
-    store,
+    writes,
     {
       type: 'OpenAccount',
-      now: isoTimestamp(clock.now()),
+      now,
       customerId,
       name: company,
-      customerDomain: customerDomainOf(email),
+      customerDomain,
       firstPassword: { emailVerified: isVerified },
     },
     { commandId, customerId, actor: `user:${userId}`, requestId, onEvents },
@@ -116,8 +119,8 @@ const openOwnAccount = async (
   if (outcome.outcome === 'refused') {
     throw new Error(`account ${customerId} exists already: the id sequence is behind the log`);
   }
-  await rows.writeOpened([{ customerId, name: company }]);
-  await rows.writeUsers([{ customerId, userId, name, role }]);
+  await rows.writeOpened([{ customerId, name: company, customerDomain }]);
+  await rows.writeUsers([{ customerId, userId, name, role, revision: 0, addedAt: now }]);
   await announceAddress(pool, { customerId, userId });
   return { customerId, userId };
 };

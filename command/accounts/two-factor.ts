@@ -63,10 +63,11 @@ interface ConfirmedTotp {
 
 /** The event comes first: after a crash in between, the second factor is not on, and a repeat turns it on. */
 export const confirmTotp = async (
-  { store, pool, clock, secrets, findLogin }: TwoFactorWrites,
+  writes: TwoFactorWrites,
   code: string,
   request: RequestContext,
 ): Promise<ConfirmedTotp> => {
+  const { pool, clock, secrets, findLogin } = writes;
   const login = await loginOfSession(findLogin, request);
   const { customerId, userId, totpPendingId: secretId } = login;
   if (login.totpSecretId !== null) throw isOn();
@@ -76,7 +77,7 @@ export const confirmTotp = async (
   if (step === undefined) throw invalid('code is not the one that the authenticator shows now.', 'code');
   const { user, sessionId, context } = sessionOf(request);
   const now = isoTimestamp(clock.now());
-  accountOf(await runOnAccount(store, { type: 'EnableTotp', now, userId }, context));
+  accountOf(await runOnAccount(writes, { type: 'EnableTotp', now, userId }, context));
   const lookupCodes = newLookupCodes();
   const codeHashes = lookupCodes.map(hashOfLookupCode);
   if (!(await confirmSeed(pool, { ...user, secretId, step, codeHashes }))) throw isOn();
@@ -104,12 +105,13 @@ export const disableTotp = async (
 
 /** Also for an operator. The event comes first: after a crash in between, the second factor is still asked for. */
 export const removeTotp = async (
-  { store, pool, clock, secrets }: FactorWrites,
+  writes: FactorWrites,
   { customerId, userId }: UserKey,
   context: Parameters<typeof runOnAccount>[2],
 ): Promise<void> => {
+  const { pool, clock, secrets } = writes;
   const now = isoTimestamp(clock.now());
-  accountOf(await runOnAccount(store, { type: 'DisableTotp', now, userId }, context));
+  accountOf(await runOnAccount(writes, { type: 'DisableTotp', now, userId }, context));
   const secretId = await removeSeed(pool, { customerId, userId });
   if (secretId !== undefined) await secrets.remove(customerId, secretId);
 };

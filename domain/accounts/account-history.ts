@@ -10,6 +10,7 @@ import {
   type IssuedKey,
   type OpenedAccount,
 } from './account.ts';
+import { invitationEnd } from './members.ts';
 
 export interface KnownKey extends IssuedKey {
   readonly revokedAt?: string;
@@ -18,18 +19,47 @@ export interface KnownKey extends IssuedKey {
 export interface KnownUser {
   readonly name: string;
   readonly role: Role;
+  readonly removedAt?: string;
   readonly emailVerified?: boolean;
   readonly passwordSetAt?: string;
   readonly totpEnabled?: boolean;
   readonly lookupCodeUsedAt?: string;
+  /** By the operator. */
+  readonly linkIssuedAt?: string;
 }
 
-/** History also shows ended keys, while commands need live keys only. */
+export interface KnownInvitation {
+  readonly role: Role;
+  readonly invitedAt: string;
+  readonly acceptedBy?: string;
+  readonly revokedAt?: string;
+}
+
+export interface KnownOrigin {
+  readonly origin: string;
+  readonly label?: string | undefined;
+  readonly userId: string;
+  readonly registeredAt: string;
+  readonly removedAt?: string;
+}
+
+/** History also shows what has ended, while commands need only what is live. */
 export interface AccountPast {
   readonly account: Account;
   readonly keys: SharedMap<KnownKey>;
   readonly users: SharedMap<KnownUser>;
+  readonly invitations: SharedMap<KnownInvitation>;
+  readonly origins: SharedMap<KnownOrigin>;
 }
+
+const changed = <Value>(
+  map: SharedMap<Value>,
+  key: string,
+  change: (value: Value) => Value,
+): SharedMap<Value> => {
+  const known = valueOf(map, key);
+  return known === undefined ? map : withValue(map, key, change(known));
+};
 
 const evolve = (before: AccountPast, event: AccountEvent): AccountPast => {
   const next = accountAggregate.evolve(before.account, event);
@@ -42,30 +72,31 @@ const evolve = (before: AccountPast, event: AccountEvent): AccountPast => {
       const { userId, ...first } = firstUser(customerId, sellerId);
       return { ...past, users: withValue(past.users, userId, first) };
     }
-    case 'UserAdded': {
-      const { userId, name, role } = event.data;
-      return { ...past, users: withValue(past.users, userId, { name, role }) };
-    }
+    case 'UserAdded':
+      return withAddedUser(past, event);
+    case 'UserRoleChanged':
+    case 'UserRemoved':
+    case 'EmailVerified':
+    case 'PasswordSet':
+    case 'TotpEnabled':
+    case 'TotpDisabled':
+    case 'LookupCodeUsed':
+    case 'UserLinkIssued':
+      return { ...past, users: changed(past.users, event.data.userId, (user) => changedUser(user, event)) };
+    case 'UserInvited':
+    case 'InvitationRevoked':
+      return { ...past, invitations: withInvitationEvent(past.invitations, event) };
+    case 'BrowserOriginRegistered':
+    case 'BrowserOriginRemoved':
+      return { ...past, origins: withOriginEvent(past.origins, event) };
     case 'ApiKeyIssued': {
       const issued = next.keys[event.data.keyId];
       return issued === undefined ? past : { ...past, keys: withValue(past.keys, event.data.keyId, issued) };
     }
     case 'ApiKeyRevoked': {
-      const { keyId } = event.data;
-      const known = valueOf(past.keys, keyId);
-      const revoked = known && { ...known, revokedAt: event.occurredAt };
-      return revoked === undefined ? past : { ...past, keys: withValue(past.keys, keyId, revoked) };
+      const revokedAt = event.occurredAt;
+      return { ...past, keys: changed(past.keys, event.data.keyId, (key) => ({ ...key, revokedAt })) };
     }
-    case 'EmailVerified':
-      return withUser(past, event.data.userId, { emailVerified: true });
-    case 'PasswordSet':
-      return withUser(past, event.data.userId, { passwordSetAt: event.occurredAt });
-    case 'TotpEnabled':
-      return withUser(past, event.data.userId, { totpEnabled: true });
-    case 'TotpDisabled':
-      return withUser(past, event.data.userId, { totpEnabled: false });
-    case 'LookupCodeUsed':
-      return withUser(past, event.data.userId, { lookupCodeUsedAt: event.occurredAt });
     case 'AccountDisabled':
     case 'AccountEnabled':
       return past;
@@ -74,35 +105,91 @@ const evolve = (before: AccountPast, event: AccountEvent): AccountPast => {
   }
 };
 
-const withUser = (past: AccountPast, userId: string, change: Partial<KnownUser>): AccountPast => {
-  const user = valueOf(past.users, userId);
-  return user === undefined
-    ? past
-    : { ...past, users: withValue(past.users, userId, { ...user, ...change }) };
+type Of<Type extends AccountEvent['type']> = Extract<AccountEvent, { type: Type }>;
+
+const withAddedUser = (
+  past: AccountPast,
+  { data: { userId, name, role, invitationId } }: Of<'UserAdded'>,
+): AccountPast => {
+  const users = withValue(past.users, userId, { name, role });
+  if (invitationId === undefined) return { ...past, users };
+  const accepted = (invitation: KnownInvitation) => ({ ...invitation, acceptedBy: userId });
+  return { ...past, users, invitations: changed(past.invitations, invitationId, accepted) };
+};
+
+type UserChange = Of<
+  | 'UserRoleChanged'
+  | 'UserRemoved'
+  | 'EmailVerified'
+  | 'PasswordSet'
+  | 'TotpEnabled'
+  | 'TotpDisabled'
+  | 'LookupCodeUsed'
+  | 'UserLinkIssued'
+>;
+
+const changedUser = (user: KnownUser, { type, data, occurredAt }: UserChange): KnownUser => {
+  switch (type) {
+    case 'UserRoleChanged':
+      return { ...user, role: data.role };
+    case 'UserRemoved':
+      return { ...user, removedAt: occurredAt };
+    case 'EmailVerified':
+      return { ...user, emailVerified: true };
+    case 'PasswordSet':
+      return { ...user, passwordSetAt: occurredAt };
+    case 'TotpEnabled':
+      return { ...user, totpEnabled: true };
+    case 'TotpDisabled':
+      return { ...user, totpEnabled: false };
+    case 'LookupCodeUsed':
+      return { ...user, lookupCodeUsedAt: occurredAt };
+    case 'UserLinkIssued':
+      return { ...user, linkIssuedAt: occurredAt };
+    default:
+      return (type satisfies never, user);
+  }
+};
+
+const withInvitationEvent = (
+  invitations: AccountPast['invitations'],
+  { type, data, occurredAt }: Of<'UserInvited' | 'InvitationRevoked'>,
+): AccountPast['invitations'] =>
+  type === 'UserInvited'
+    ? withValue(invitations, data.invitationId, { role: data.role, invitedAt: occurredAt })
+    : changed(invitations, data.invitationId, (one) => ({ ...one, revokedAt: occurredAt }));
+
+const withOriginEvent = (
+  origins: AccountPast['origins'],
+  { type, data, occurredAt }: Of<'BrowserOriginRegistered' | 'BrowserOriginRemoved'>,
+): AccountPast['origins'] => {
+  if (type === 'BrowserOriginRemoved')
+    return changed(origins, data.originId, (one) => ({ ...one, removedAt: occurredAt }));
+  const { originId, ...registered } = data;
+  return withValue(origins, originId, { ...registered, registeredAt: occurredAt });
 };
 
 export const accountPast = {
-  initialState: { account: { status: 'NONE' }, keys: emptyMap, users: emptyMap } as AccountPast,
+  initialState: {
+    account: { status: 'NONE' },
+    keys: emptyMap,
+    users: emptyMap,
+    invitations: emptyMap,
+    origins: emptyMap,
+  } as AccountPast,
   evolve,
 };
 
 /** Estimated memory, in bytes, that an account's state does not share with the cached state before it. */
 export const ACCOUNT_PAST_BYTES = 16_000;
 
-export const accountMembers = ({
-  customerId,
-  name,
-  customerDomain,
-  status,
-  disabledAt,
-  users,
-}: OpenedAccount) => ({
+/** Without its users, who have histories of their own. */
+export const accountMembers = ({ customerId, name, customerDomain, status, disabledAt }: OpenedAccount) => ({
   id: customerId,
   company: name,
   customerDomain,
   status,
   disabledAt,
-  users,
 });
 
 export const keyMembers = (
@@ -155,3 +242,22 @@ const keyAt = (
 };
 
 export const userMembers = (id: string, user: KnownUser) => ({ id, ...user });
+
+/** Without the address, which no event contains. */
+export const invitationMembers = (
+  id: string,
+  { role, invitedAt, acceptedBy, revokedAt }: KnownInvitation,
+) => ({
+  id,
+  role,
+  status: acceptedBy !== undefined ? 'ACCEPTED' : revokedAt !== undefined ? 'REVOKED' : 'OPEN',
+  expiresAt: invitationEnd(invitedAt),
+  createdAt: invitedAt,
+  acceptedBy,
+  revokedAt,
+});
+
+export const originMembers = (
+  id: string,
+  { origin, label, userId, registeredAt, removedAt }: KnownOrigin,
+) => ({ id, origin, label, createdByUserId: userId, createdAt: registeredAt, removedAt });

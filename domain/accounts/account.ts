@@ -1,12 +1,31 @@
 import { accept, refuse, type Decision } from '../decision.ts';
 import { scopesOfRole, type Role, type Scope } from './access.ts';
+import {
+  registerOrigin,
+  removeOrigin,
+  type OriginRefusal,
+  type Origins,
+  type RegisterOrigin,
+  type RemoveOrigin,
+} from './browser-origins.ts';
 import { accountEvents, type AccountEvent, type PasswordSource } from './events.ts';
+import {
+  decideMembers,
+  userIdOf,
+  withInvitation,
+  withoutInvitation,
+  type MemberCommand,
+  type MemberRefusal,
+  type Members,
+  type RemoveUser,
+} from './members.ts';
+import { emptyMap, valueOf, withoutKey, withValue, type SharedMap } from './shared-map.ts';
 
 export const ACCOUNT = 'account';
 
 export const accountStream = (customerId: number): string => `${ACCOUNT}-${customerId}`;
 
-export const firstUserId = (customerId: number): string => `${customerId}-1`;
+export const firstUserId = (customerId: number): string => userIdOf(customerId, 1);
 
 /** No separate event records the first user. @param sellerId undefined for a buyer's account */
 export const firstUser = (
@@ -39,29 +58,30 @@ export interface UserSignIn {
   readonly totp?: boolean;
 }
 
-export interface OpenedAccount {
+export interface OpenedAccount extends Members {
   readonly status: 'OPEN' | 'DISABLED';
   readonly disabledAt?: string;
-  readonly customerId: number;
   readonly name: string;
-  readonly sellerId?: number | undefined;
   readonly customerDomain?: string | undefined;
-  readonly users: Readonly<Record<string, Role>>;
+  readonly origins: Origins;
   /** By user id, without users who never signed in. */
-  readonly signIns: Readonly<Record<string, UserSignIn>>;
+  readonly signIns: SharedMap<UserSignIn>;
   /** By id, without revoked keys. */
   readonly keys: Readonly<Record<string, IssuedKey>>;
 }
 
 export type Account = { readonly status: 'NONE' } | OpenedAccount;
 
+const empty = { invitations: {}, origins: {}, signIns: emptyMap, keys: {} } as const;
+
+const openedBy = ({ data }: Extract<AccountEvent, { type: 'AccountOpened' }>): OpenedAccount => {
+  const { userId, role } = firstUser(data.customerId, data.sellerId);
+  const users = withValue(emptyMap, userId, role);
+  return { ...data, status: 'OPEN', users, usersAdded: 1, ...empty };
+};
+
 const evolve = (state: Account, event: AccountEvent): Account => {
-  if (event.type === 'AccountOpened') {
-    const { customerId, name, sellerId, customerDomain } = event.data;
-    const { userId, role } = firstUser(customerId, sellerId);
-    const users = { [userId]: role };
-    return { status: 'OPEN', customerId, name, sellerId, customerDomain, users, signIns: {}, keys: {} };
-  }
+  if (event.type === 'AccountOpened') return openedBy(event);
   if (state.status === 'NONE') return state;
   switch (event.type) {
     case 'AccountDisabled':
@@ -71,7 +91,21 @@ const evolve = (state: Account, event: AccountEvent): Account => {
       return { ...rest, status: 'OPEN' };
     }
     case 'UserAdded':
-      return { ...state, users: { ...state.users, [event.data.userId]: event.data.role } };
+      return withUser(state, event);
+    case 'UserRoleChanged':
+      return { ...state, users: withValue(state.users, event.data.userId, event.data.role) };
+    case 'UserRemoved':
+      return withoutUser(state, event.data.userId);
+    case 'UserInvited':
+      return { ...state, invitations: withInvitation(state.invitations, event) };
+    case 'InvitationRevoked':
+      return { ...state, invitations: withoutInvitation(state.invitations, event.data.invitationId) };
+    case 'BrowserOriginRegistered':
+      return { ...state, origins: { ...state.origins, [event.data.originId]: event.data.origin } };
+    case 'BrowserOriginRemoved': {
+      const { [event.data.originId]: _, ...origins } = state.origins;
+      return { ...state, origins };
+    }
     case 'ApiKeyIssued':
       return { ...state, keys: { ...state.keys, [event.data.keyId]: issuedKey(state, event) } };
     case 'ApiKeyRevoked': {
@@ -87,15 +121,36 @@ const evolve = (state: Account, event: AccountEvent): Account => {
     case 'PasswordSet':
       return withSignIn(state, event.data.userId, { password: true });
     case 'LookupCodeUsed':
+    case 'UserLinkIssued':
       return state;
     default:
       return (event satisfies never, state);
   }
 };
 
+const withUser = (
+  state: OpenedAccount,
+  { data }: Extract<AccountEvent, { type: 'UserAdded' }>,
+): OpenedAccount => {
+  const { userId, role, invitationId } = data;
+  const { invitations } = state;
+  return {
+    ...state,
+    users: withValue(state.users, userId, role),
+    usersAdded: state.usersAdded + 1,
+    invitations: invitationId === undefined ? invitations : withoutInvitation(invitations, invitationId),
+  };
+};
+
+const withoutUser = (state: OpenedAccount, userId: string): OpenedAccount => ({
+  ...state,
+  users: withoutKey(state.users, userId),
+  signIns: withoutKey(state.signIns, userId),
+});
+
 const withSignIn = (state: OpenedAccount, userId: string, change: UserSignIn): OpenedAccount => ({
   ...state,
-  signIns: { ...state.signIns, [userId]: { ...state.signIns[userId], ...change } },
+  signIns: withValue(state.signIns, userId, { ...valueOf(state.signIns, userId), ...change }),
 });
 
 type ApiKeyIssued = Extract<AccountEvent, { type: 'ApiKeyIssued' }>;
@@ -105,7 +160,7 @@ const issuedKey = ({ customerId, users }: OpenedAccount, { data, occurredAt }: A
   return {
     ...rest,
     userId,
-    scopes: data.scopes ?? scopesOfRole(users[userId] ?? 'member'),
+    scopes: data.scopes ?? scopesOfRole(valueOf(users, userId) ?? 'member'),
     issuedAt: occurredAt,
   };
 };
@@ -125,13 +180,6 @@ export interface OpenAccount {
 export interface SetAccess {
   readonly type: 'DisableAccount' | 'EnableAccount';
   readonly now: string;
-}
-
-export interface AddUser {
-  readonly type: 'AddUser';
-  readonly now: string;
-  readonly name: string;
-  readonly role: Role;
 }
 
 export interface IssueApiKey {
@@ -159,19 +207,27 @@ export interface SetPassword {
 }
 
 export interface ChangeSignIn {
-  readonly type: 'VerifyEmail' | 'EnableTotp' | 'DisableTotp' | 'UseLookupCode';
+  readonly type: 'VerifyEmail' | 'EnableTotp' | 'DisableTotp' | 'UseLookupCode' | 'IssueUserLink';
   readonly now: string;
   readonly userId: string;
 }
 
 export type AccountCommand =
-  OpenAccount | SetAccess | AddUser | IssueApiKey | RevokeApiKey | SetPassword | ChangeSignIn;
+  | OpenAccount
+  | SetAccess
+  | MemberCommand
+  | RegisterOrigin
+  | RemoveOrigin
+  | IssueApiKey
+  | RevokeApiKey
+  | SetPassword
+  | ChangeSignIn;
 
 export type AccountRefusal =
   | { readonly reason: 'already-open' }
   | { readonly reason: 'no-such-account' }
-  | { readonly reason: 'no-such-user' }
-  | { readonly reason: 'role-of-other-accounts'; readonly isSellers: boolean }
+  | MemberRefusal
+  | OriginRefusal
   | { readonly reason: 'expires-in-the-past' }
   | { readonly reason: 'scope-beyond-role'; readonly scope: Scope }
   | { readonly reason: 'too-many-keys'; readonly limit: number; readonly active: number };
@@ -206,18 +262,24 @@ const setAccess = ({ type, now: occurredAt }: SetAccess, { status }: OpenedAccou
   return status === 'OPEN' ? accept() : accept({ type: 'AccountEnabled', data: {}, occurredAt });
 };
 
-const addUser = ({ now: occurredAt, name, role }: AddUser, account: OpenedAccount): AccountDecision => {
-  const { customerId, sellerId, users } = account;
-  const isSellers = sellerId !== undefined;
-  // A credential that reviews other accounts' creatives must not be able to buy, and the reverse.
-  if ((role === 'seller') !== isSellers) return refuse({ reason: 'role-of-other-accounts', isSellers });
-  const userId = `${customerId}-${Object.keys(users).length + 1}`;
-  return accept({ type: 'UserAdded', data: { userId, name, role }, occurredAt });
+/** The keys end in the same append, so that none counts against the limit without its user. */
+const removeUser = (command: RemoveUser, state: OpenedAccount): AccountDecision => {
+  const decision = decideMembers(command, state);
+  if ('refused' in decision) return decision;
+  const keys = Object.entries(state.keys).filter(([, { userId }]) => userId === command.userId);
+  const revoked = keys.map(([keyId]) => keyRevoked(keyId, command.now));
+  return accept(...decision.events, ...revoked);
 };
+
+const keyRevoked = (keyId: string, occurredAt: string): AccountEvent => ({
+  type: 'ApiKeyRevoked',
+  data: { keyId },
+  occurredAt,
+});
 
 const issueApiKey = (command: IssueApiKey, state: OpenedAccount): AccountDecision => {
   const { now: occurredAt, keyId, name, maskedKey, userId, expiresAt } = command;
-  const role = state.users[userId];
+  const role = valueOf(state.users, userId);
   if (role === undefined) return refuse({ reason: 'no-such-user' });
   const allowed = scopesOfRole(role);
   const scopes = command.scopes ?? allowed;
@@ -238,7 +300,7 @@ const isActive = ({ expiresAt }: IssuedKey, now: string): boolean =>
   expiresAt === undefined || expiresAt > now;
 
 const revokeApiKey = ({ now: occurredAt, keyId }: RevokeApiKey, { keys }: OpenedAccount): AccountDecision =>
-  keys[keyId] === undefined ? accept() : accept({ type: 'ApiKeyRevoked', data: { keyId }, occurredAt });
+  keys[keyId] === undefined ? accept() : accept(keyRevoked(keyId, occurredAt));
 
 const setPassword = ({ now: occurredAt, userId, by }: SetPassword): AccountDecision =>
   accept({ type: 'PasswordSet', data: { userId, by }, occurredAt });
@@ -247,7 +309,7 @@ const changeSignIn = (
   { type, now: occurredAt, userId }: ChangeSignIn,
   { signIns }: OpenedAccount,
 ): AccountDecision => {
-  const { emailVerified = false, totp = false } = signIns[userId] ?? {};
+  const { emailVerified = false, totp = false } = valueOf(signIns, userId) ?? {};
   const data = { userId };
   switch (type) {
     case 'VerifyEmail':
@@ -258,6 +320,8 @@ const changeSignIn = (
       return totp ? accept({ type: 'TotpDisabled', data, occurredAt }) : accept();
     case 'UseLookupCode':
       return accept({ type: 'LookupCodeUsed', data, occurredAt });
+    case 'IssueUserLink':
+      return accept({ type: 'UserLinkIssued', data, occurredAt });
     default:
       return type satisfies never;
   }
@@ -272,8 +336,18 @@ const decide = (command: AccountCommand, state: Account): AccountDecision => {
     case 'DisableAccount':
     case 'EnableAccount':
       return setAccess(command, state);
+    case 'RemoveUser':
+      return removeUser(command, state);
     case 'AddUser':
-      return addUser(command, state);
+    case 'AcceptInvitation':
+    case 'ChangeRole':
+    case 'InviteUser':
+    case 'RevokeInvitation':
+      return decideMembers(command, state);
+    case 'RegisterOrigin':
+      return registerOrigin(command, state.origins);
+    case 'RemoveOrigin':
+      return removeOrigin(command, state.origins);
     case 'IssueApiKey':
       return issueApiKey(command, state);
     case 'RevokeApiKey':
@@ -283,7 +357,8 @@ const decide = (command: AccountCommand, state: Account): AccountDecision => {
     case 'EnableTotp':
     case 'DisableTotp':
     case 'UseLookupCode':
-      if (state.users[command.userId] === undefined) return refuse({ reason: 'no-such-user' });
+    case 'IssueUserLink':
+      if (valueOf(state.users, command.userId) === undefined) return refuse({ reason: 'no-such-user' });
       return command.type === 'SetPassword' ? setPassword(command) : changeSignIn(command, state);
     default:
       return command satisfies never;

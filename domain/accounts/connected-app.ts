@@ -8,7 +8,10 @@ export const ConnectedApp = z
     client: z.object({
       id: z.string(),
       name: z.string().meta({ description: 'As the client calls itself.' }),
-      host: z.string().optional().meta({ description: "Of the client's metadata document." }),
+      host: z
+        .string()
+        .optional()
+        .meta({ description: "The host that publishes the client's metadata document." }),
     }),
     userId: z.string(),
     scopes: z.array(Scope),

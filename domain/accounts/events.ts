@@ -10,12 +10,19 @@ const AccountOpened = z.object({
   customerDomain: z.string().optional(),
 });
 
+/** Addresses are in no event: `user_addresses` and `invitations` contain them, and can be deleted. */
 const UserAdded = z.object({
   userId: z.string(),
   name: z.string(),
   role: Role,
   invitationId: z.string().optional(),
 });
+
+const UserRoleChanged = z.object({ userId: z.string(), role: Role });
+
+const UserInvited = z.object({ invitationId: z.string(), role: Role });
+
+const InvitationRevoked = z.object({ invitationId: z.string() });
 
 /** Without key and hash. Old events name no user (the first one), or no scopes (all of the role). */
 const ApiKeyIssued = z.object({
@@ -29,6 +36,14 @@ const ApiKeyIssued = z.object({
 
 const ApiKeyRevoked = z.object({ keyId: z.string() });
 
+const BrowserOriginRegistered = z.object({
+  originId: z.string(),
+  origin: z.string(),
+  label: z.string().optional(),
+  userId: z.string(),
+});
+
+const BrowserOriginRemoved = z.object({ originId: z.string() });
 export const PasswordSource = z.enum(['sign-up', 'invitation', 'link', 'change', 'reset']);
 export type PasswordSource = z.infer<typeof PasswordSource>;
 
@@ -46,6 +61,13 @@ export const accountEvents = {
   AccountDisabled: { schemaVersion: 1, data: NoData },
   AccountEnabled: { schemaVersion: 1, data: NoData },
   UserAdded: { ...withSellers, data: UserAdded },
+  UserRoleChanged: { schemaVersion: 1, data: UserRoleChanged },
+  UserRemoved: { schemaVersion: 1, data: OfUser },
+  UserLinkIssued: { schemaVersion: 1, data: OfUser },
+  UserInvited: { schemaVersion: 1, data: UserInvited },
+  InvitationRevoked: { schemaVersion: 1, data: InvitationRevoked },
+  BrowserOriginRegistered: { schemaVersion: 1, data: BrowserOriginRegistered },
+  BrowserOriginRemoved: { schemaVersion: 1, data: BrowserOriginRemoved },
   ApiKeyIssued: { ...withSellers, data: ApiKeyIssued },
   ApiKeyRevoked: { schemaVersion: 1, data: ApiKeyRevoked },
   PasswordSet: { schemaVersion: 1, data: PasswordSet },

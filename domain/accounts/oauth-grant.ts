@@ -17,7 +17,7 @@ const OAuthClientAuthorized = z.object({
   userId: z.string(),
   clientId: z.string(),
   clientName: z.string(),
-  /** Of the client's metadata document. */
+  /** It publishes the client's metadata document. */
   clientHost: z.string().optional(),
   scopes: z.array(Scope),
   resources: z.array(z.string()),
@@ -70,11 +70,10 @@ export type OAuthGrantRefusal = { readonly reason: 'no-such-grant' };
 
 type GrantDecision = Decision<OAuthGrantEvent, OAuthGrantRefusal>;
 
-const authorize = (
-  { type: _, now: occurredAt, ...data }: AuthorizeClient,
-  state: GrantState,
-): GrantDecision =>
-  state.status === 'NONE' ? accept({ type: 'OAuthClientAuthorized', data, occurredAt }) : accept();
+const authorize = (command: AuthorizeClient, { status }: GrantState): GrantDecision => {
+  const { type: _, now: occurredAt, ...data } = command;
+  return status === 'NONE' ? accept({ type: 'OAuthClientAuthorized', data, occurredAt }) : accept();
+};
 
 const revoke = ({ now: occurredAt, by }: RevokeGrant, { status }: GrantState): GrantDecision => {
   if (status === 'NONE') return refuse({ reason: 'no-such-grant' });
@@ -93,11 +92,12 @@ const decide = (command: AuthorizeClient | RevokeGrant, state: GrantState): Gran
   }
 };
 
-export const oauthGrantAggregate = {
+/** For readers, who decide nothing. */
+export const oauthGrantFold = {
   category: OAUTH_GRANT,
-  stream: oauthGrantStream,
   events: oauthGrantEvents,
   initialState: { status: 'NONE' } as const,
   evolve,
-  decide,
 };
+
+export const oauthGrantAggregate = { ...oauthGrantFold, stream: oauthGrantStream, decide };

@@ -13,11 +13,17 @@ export const valueOf = <Value>(map: SharedMap<Value>, key: string): Value | unde
 
 export const entriesOf = <Value>(map: SharedMap<Value>): Bucket<Value> => map.flat(2);
 
-export const withValue = <Value>(map: SharedMap<Value>, key: string, value: Value): SharedMap<Value> => {
+export const withValue = <Value>(map: SharedMap<Value>, key: string, value: Value): SharedMap<Value> =>
+  withEntries(map, key, [[key, value]]);
+
+export const withoutKey = <Value>(map: SharedMap<Value>, key: string): SharedMap<Value> =>
+  withEntries(map, key, []);
+
+const withEntries = <Value>(map: SharedMap<Value>, key: string, entries: Bucket<Value>): SharedMap<Value> => {
   const [row, place] = placeOf(key);
   const buckets = map[row] ?? [];
   const others = (buckets[place] ?? []).filter(([one]) => one !== key);
-  return withAt(map, row, withAt(buckets, place, [...others, [key, value] as const]));
+  return withAt(map, row, withAt(buckets, place, [...others, ...entries]));
 };
 
 const withAt = <Item>(

@@ -59,6 +59,15 @@ export const SetUpBody = z
   .meta({ id: 'SetUp' });
 export type SetUpBody = z.infer<typeof SetUpBody>;
 
+export const AcceptInvitationBody = z
+  .object({
+    token: token('From the link of the invitation.'),
+    name: boundedText(1, 200),
+    password: NewPassword,
+  })
+  .meta({ id: 'AcceptInvitation' });
+export type AcceptInvitationBody = z.infer<typeof AcceptInvitationBody>;
+
 export const StartTotpBody = z.object({ password: PresentedPassword }).meta({ id: 'StartTotp' });
 
 export const ConfirmTotpBody = z

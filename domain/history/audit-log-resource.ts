@@ -5,8 +5,8 @@ import { actorOrigins, type ActorOrigin as OriginOfActor } from './actor.ts';
 import { Timestamp } from '../values.ts';
 
 const streamTypes = allEvents.flatMap(({ audited }) => (audited === undefined ? [] : [audited.resourceType]));
-/** Users and API keys are parts of their account's stream. */
-const types = new Set([...streamTypes, 'API_KEY', 'USER'] as const);
+/** These are parts of their account's stream. */
+const types = new Set([...streamTypes, 'API_KEY', 'BROWSER_ORIGIN', 'INVITATION', 'USER'] as const);
 
 export const AuditedResource = z.enum([...types].sort());
 export type AuditedResource = z.infer<typeof AuditedResource>;
@@ -44,7 +44,10 @@ export const AuditLog = z
     resourceName: z.string().optional().meta({ description: 'The name at that time.' }),
     advertiserId: z.int().optional(),
     ...who,
-    userEmail: z.string().optional().meta({ description: 'Always absent: users have no address.' }),
+    userEmail: z
+      .string()
+      .optional()
+      .meta({ description: 'The present address of the user; absent if the user has none or was removed.' }),
     outcome: AuditOutcome,
     parameters: z.record(z.string(), z.unknown()).meta({
       description:

@@ -85,7 +85,11 @@ export const campaignsAfter = (
   return { campaignIds: after, foundBy: leaves === undefined ? after : [...after, leaves] };
 };
 
-const OF_USER = /^(?:User|Password|Email|Totp|LookupCode)/;
+const partsOfAccount: readonly (readonly [AuditedResource, string, RegExp])[] = [
+  ['INVITATION', 'invitationId', /^(?:UserInvited|Invitation)/],
+  ['BROWSER_ORIGIN', 'originId', /^BrowserOrigin/],
+  ['USER', 'userId', /^(?:User|Password|Email|Totp|LookupCode)/],
+];
 
 const ofAccount = (
   customerId: number,
@@ -97,6 +101,6 @@ const ofAccount = (
     const keyUserId = type === 'ApiKeyIssued' ? (text(data['userId']) ?? firstUserId(customerId)) : undefined;
     return { resourceType: 'API_KEY', part: text(data['keyId']), keyUserId };
   }
-  const part = OF_USER.test(type) ? text(data['userId']) : undefined;
-  return { resourceType: part === undefined ? 'ACCOUNT' : 'USER', part, keyUserId: undefined };
+  const [resourceType, member] = partsOfAccount.find(([, , name]) => name.test(type)) ?? ['ACCOUNT'];
+  return { resourceType, part: member && text(data[member]), keyUserId: undefined };
 };

@@ -5,12 +5,14 @@ import {
   accountMembers,
   accountPast,
   keyMembers,
+  invitationMembers,
   keysListedAt,
+  originMembers,
   userMembers,
   type AccountPast,
 } from '../../domain/accounts/account-history.ts';
 import { accountStream, type OpenedAccount } from '../../domain/accounts/account.ts';
-import { oauthGrantAggregate, oauthGrantStream } from '../../domain/accounts/oauth-grant.ts';
+import { oauthGrantFold, oauthGrantStream, type GrantState } from '../../domain/accounts/oauth-grant.ts';
 import { sessionFold, sessionStream } from '../../domain/accounts/session.ts';
 import { valueOf } from '../../domain/accounts/shared-map.ts';
 import { apiKeyList, connectedApps } from './routes.ts';
@@ -96,11 +98,50 @@ export const userKind = auditedKind({
   },
 });
 
+export const invitationKind = auditedKind({
+  ...accountNames,
+  resourceType: 'INVITATION',
+  noun: 'invitation',
+  idOf: (_past, part) => part,
+  audited: ({ invitations }, part = '') => {
+    const invitation = valueOf(invitations, part);
+    return invitation && invitationMembers(part, invitation);
+  },
+  place: {
+    path: '/api/v2/accounts/current/invitations/{id}',
+    params: z.object({ id: boundedText(1, 100).meta({ description: 'Id of the invitation.' }) }),
+    tag: 'Accounts',
+    access: 'exchange:admin',
+    find: (customerId, { id }) => ({ stream: accountStream(customerId), part: String(id) }),
+    isAt: ({ invitations }, _asked, part = '') => valueOf(invitations, part) !== undefined,
+  },
+});
+
+export const browserOriginKind = auditedKind({
+  ...accountNames,
+  resourceType: 'BROWSER_ORIGIN',
+  noun: 'browser origin',
+  idOf: (_past, part) => part,
+  audited: ({ origins }, part = '') => {
+    const origin = valueOf(origins, part);
+    return origin && originMembers(part, origin);
+  },
+  nameOf: ({ origins }, part = '') => valueOf(origins, part)?.origin,
+  place: {
+    path: `${buyer}/browser-origins/{id}`,
+    params: z.object({ id: boundedText(1, 100).meta({ description: 'Id of the browser origin.' }) }),
+    tag: 'Browser origins',
+    access: 'exchange:admin',
+    find: (customerId, { id }) => ({ stream: accountStream(customerId), part: String(id) }),
+    isAt: ({ origins }, _asked, part = '') => valueOf(origins, part) !== undefined,
+  },
+});
+
 export const connectedAppKind = auditedKind({
-  ...oauthGrantAggregate,
+  ...oauthGrantFold,
   resourceType: 'CONNECTED_APP',
   noun: 'connected app',
-  live: (state) => (state.status === 'NONE' ? undefined : state),
+  live: (state: GrantState) => (state.status === 'NONE' ? undefined : state),
   idOf: ({ grantId }) => grantId,
   streamsOf: (customerId, shown) => [oauthGrantStream(customerId, shown)],
   audited: ({ grantId, ...grant }) => ({ id: grantId, ...grant }),

@@ -51,7 +51,7 @@ export const refusedHolder = (stored: StoredHolder, actor: string): Verification
 const holderOf = ({ customerId, userId, role }: StoredHolder, actor: string): Holder | undefined =>
   role === null ? undefined : { customerId: Number(customerId), actor, user: { id: userId, role } };
 
-export interface Presented extends Pick<VerifiedPrincipal, 'kind' | 'actor' | 'subject'> {
+export interface VerifiedCredential extends Pick<VerifiedPrincipal, 'kind' | 'actor' | 'subject'> {
   readonly scopes: readonly Scope[];
   readonly credential: string;
   readonly askedAt: number;
@@ -60,7 +60,7 @@ export interface Presented extends Pick<VerifiedPrincipal, 'kind' | 'actor' | 's
 /** With the present role of the user: it decides which scopes the credential still has. */
 export const verifiedHolder = (
   stored: StoredHolder,
-  { credential, askedAt, scopes, ...presented }: Presented,
+  { credential, askedAt, scopes, ...presented }: VerifiedCredential,
 ): Verification => {
   const holder = holderOf(stored, presented.actor);
   if (holder?.user === undefined) return rejected;

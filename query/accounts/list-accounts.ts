@@ -36,7 +36,8 @@ const accountsWhere = async (
     `select a.customer_id::float8 as "customerId", a.name, a.seller_id as "sellerId",
        case when a.disabled_at is null then 'ENABLED' else 'DISABLED' end as status,
        (select coalesce(json_agg(json_build_object('id', u.user_id, 'name', u.name, 'role', u.role)
-          order by u.user_id), '[]') from users u where u.customer_id = a.customer_id) as users
+          order by u.user_id), '[]') from users u
+          where u.customer_id = a.customer_id and u.role is not null) as users
      from accounts a where ${condition} order by a.customer_id limit ${PAGE}`,
     [value],
   );

@@ -5,14 +5,20 @@ import { notFound } from '../../shared/http/errors.ts';
 import { declaration, route, type Route } from '../../shared/http/route.ts';
 import { pageOf, pagingParameters } from '../../shared/http/schemas.ts';
 import type { TenantDatabase } from '../../shared/postgres/tenant-database.ts';
+import { invitationsListRoute } from './invitations.ts';
 import { listConnectedApps } from './connected-apps.ts';
-import { listApiKeys } from './list.ts';
+import { listApiKeys, withoutNulls, type Nullable } from './list.ts';
+import { membersListRoute } from './members.ts';
 
 export const accountReadRoutes = (database: TenantDatabase): readonly Route[] => [
   currentRoute(database),
   listRoute(database),
+  membersListRoute(database),
+  invitationsListRoute(database),
   connectedAppsRoute(database),
 ];
+
+type FoundAccount = Nullable<Omit<z.infer<typeof CurrentAccount>, 'id'>>;
 
 const currentRoute = (database: TenantDatabase): Route =>
   route({
@@ -25,16 +31,15 @@ const currentRoute = (database: TenantDatabase): Route =>
     responses: { 200: { description: 'The account', data: CurrentAccount } },
     handle: async ({ request }) => {
       const { customerId, user } = request.principal;
-      const [found] = await database.query<{ company: string; name: string; role: string }>(customerId, {
+      const [found] = await database.query<FoundAccount>(customerId, {
         name: 'current-account',
-        text: `select a.name as company, u.name, u.role from accounts a
-               join users u on u.customer_id = a.customer_id and u.user_id = $2
+        text: `select a.name as company, a.domain as "customerDomain", u.name, u.role from accounts a
+               join users u on u.customer_id = a.customer_id and u.user_id = $2 and u.role is not null
                where a.customer_id = $1`,
         values: [customerId, user?.id],
       });
       if (found === undefined) throw notFound('account');
-      const { company, name, role } = found;
-      return { status: 200, data: { id: customerId, company, name, role } };
+      return { status: 200, data: { id: customerId, ...withoutNulls(found) } };
     },
   });
 

@@ -1,6 +1,14 @@
 import type { AuditedKind } from '../resources/audited-kind.ts';
 import type { ResourceReads } from '../resources/resource-reads.ts';
-import { accountKind, apiKeyKind, connectedAppKind, userKind, userSessionKind } from '../accounts/history.ts';
+import {
+  accountKind,
+  apiKeyKind,
+  browserOriginKind,
+  connectedAppKind,
+  invitationKind,
+  userKind,
+  userSessionKind,
+} from '../accounts/history.ts';
 import { advertiserKind } from '../advertisers/history.ts';
 import { agentKind } from '../agents/history.ts';
 import { assetKind } from '../assets/history.ts';
@@ -35,6 +43,8 @@ export const auditedKinds = (
     accountKind,
     apiKeyKind,
     userKind,
+    invitationKind,
+    browserOriginKind,
     connectedAppKind,
     userSessionKind,
   ];

@@ -20,6 +20,7 @@ import { LISTED_MAX, type AuditFilters } from './audit-search.ts';
 import type { AuditedKind } from '../resources/audited-kind.ts';
 import type { HistoryReads } from './find-history.ts';
 import { jsonBytes, PAGE_BYTES_MAX } from './page-bytes.ts';
+import { withEmails } from './with-emails.ts';
 import type { StreamHistory } from './stream-history.ts';
 
 export interface AuditReads extends HistoryReads, ResourceReads {
@@ -122,7 +123,7 @@ export const auditLogRoute = (reads: AuditReads): Route =>
       const filters = await filtersOf(reads, customerId, asked);
       const found = await listAuditRows(reads, customerId, filters, { skip, take }).catch(refuseIfBehind);
       const { rows, total, searchedFrom } = found;
-      const logs = await entriesOf(reads, reads.historyFor(request), rows);
+      const logs = await entriesOf(reads, customerId, reads.historyFor(request), rows);
       const next = skip + logs.length;
       const hasMore = next < total;
       const data = {
@@ -197,6 +198,7 @@ const ROWS_AT_ONCE = { first: 16, most: 128 };
 /** Shows all rows, or the first ones that fit into `PAGE_BYTES_MAX`. @throws ClientGoneError */
 export const entriesOf = async (
   reads: AuditReads,
+  customerId: number,
   history: StreamHistory,
   rows: readonly AuditRow[],
 ): Promise<readonly AuditLog[]> => {
@@ -205,7 +207,7 @@ export const entriesOf = async (
   let count = ROWS_AT_ONCE.first;
   while (entries.length < rows.length) {
     const some = rows.slice(entries.length, entries.length + count);
-    for (const entry of await entriesOfSome(reads, history, some)) {
+    for (const entry of await entriesOfSome(reads, customerId, history, some)) {
       bytes += jsonBytes(entry);
       if (bytes > PAGE_BYTES_MAX && entries.length > 0) return entries;
       entries.push(entry);
@@ -217,7 +219,8 @@ export const entriesOf = async (
 };
 
 const entriesOfSome = async (
-  { forEach, kindOf, namesakeOf }: AuditReads,
+  { database, forEach, kindOf, namesakeOf }: AuditReads,
+  customerId: number,
   history: StreamHistory,
   rows: readonly AuditRow[],
 ): Promise<readonly AuditLog[]> => {
@@ -225,11 +228,12 @@ const entriesOfSome = async (
   const changeOf = await changesOfRows(history, forEach, events, kindOf);
   const namesakes = events.flatMap((row) => (kindOf(row) === undefined ? (namesakeOf(row) ?? []) : []));
   const subjects = await subjectsOf(history, forEach, namesakes);
-  return rows.map((row) => {
+  const entries = rows.map((row) => {
     if (row.kind === 'attempt') return entryOfAttempt(row);
     const change = changeOf(row);
     return entryOfEvent(row, change, change ?? subjects.get(namesakeOf(row)?.stream ?? '') ?? unnamed);
   });
+  return withEmails(database, customerId, entries);
 };
 
 const unnamed = { id: undefined, name: undefined };

@@ -66,7 +66,7 @@ export const requestRoute = (reads: AuditReads): Route =>
       }
       const history = reads.historyFor(request);
       const rows = events.slice(0, take);
-      const entries = await entriesOf(reads, history, rows);
+      const entries = await entriesOf(reads, customerId, history, rows);
       const shown = rows.slice(0, entries.length);
       const jobs = await jobsOf(reads, history, shown);
       const causes = causeTree({
@@ -80,7 +80,7 @@ export const requestRoute = (reads: AuditReads): Route =>
       const data = {
         requestId,
         causes,
-        refused: await entriesOf(reads, history, refused.slice(0, REFUSED_MAX)),
+        refused: await entriesOf(reads, customerId, history, refused.slice(0, REFUSED_MAX)),
         refusedTruncated: refused.length > REFUSED_MAX,
         ...(shown.length < events.length ? { nextAfter: shown.at(-1)?.position } : {}),
       };

@@ -30,7 +30,7 @@ export const varyByOrigin = (response: ServerResponse): void => {
 
 const ANY_ORIGIN = { 'Access-Control-Allow-Origin': '*' };
 
-/** See `RouteBase.anyOrigin`. Before the request is counted, so that a refusal has it, too. */
+/** See `RouteBase.anyOrigin`. Before the request is counted, so that a refusal carries the header, too. */
 export const allowAnyOrigin = (response: ServerResponse): void => {
   response.setHeader('Access-Control-Allow-Origin', ANY_ORIGIN['Access-Control-Allow-Origin']);
 };

@@ -204,7 +204,6 @@ describe('an area that is not implemented', () => {
     '/events',
     '/realtime?topics=campaigns',
     '/activity/',
-    '/browser-origins/1',
   ];
   const send = async (path: string, method: string, headers: Readonly<Record<string, string>>) => {
     const answer = await call(`/api/v2/buyer${path}`, { method, headers });

@@ -4,6 +4,7 @@ import { authorizeClient } from '../../command/accounts/oauth/grants.ts';
 import { oauthGrantRowsIn } from '../../projections/oauth-grant-rows.ts';
 import { systemClock } from '../../shared/async/clock.ts';
 import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
+import { inviteUser } from '../../cli/operate-users.ts';
 import { createKey, createUser, setAccess } from '../../cli/operate-accounts.ts';
 import { createSellerAccount } from '../../app/create-account.ts';
 import { advertiserRows } from '../../query/advertisers/routes.ts';
@@ -60,6 +61,8 @@ interface Belongings {
   /** A cursor of the list of its sessions. */
   readonly cursor: string;
   /** Reserved; no bytes were sent. */
+  readonly invitation: string;
+  readonly browserOrigin: string;
   readonly upload: string;
   readonly uploadToken: string;
   /** The public address of the asset. */
@@ -101,6 +104,17 @@ const rows: Readonly<Record<string, Row>> = {
   createApiKey: { body: (_, { customerId }) => ({ name: 'Mine', customerId, userId: `${customerId}-1` }) },
   revokeApiKey: { refersTo: ['apiKey'] },
   getCurrentAccount: {},
+  listMembers: {},
+  changeMemberRole: { refersTo: ['user'], body: () => ({ role: 'admin' }) },
+  removeMember: { refersTo: ['user'] },
+  listInvitations: {},
+  inviteUser: {
+    body: (_, { customerId }) => ({ email: `mine-${randomUUID()}@example.com`, role: 'member', customerId }),
+  },
+  revokeInvitation: { refersTo: ['invitation'] },
+  listBrowserOrigins: {},
+  createBrowserOrigin: { body: (_, { customerId }) => ({ origin: 'https://mine.example.com', customerId }) },
+  deleteBrowserOrigin: { refersTo: ['browserOrigin'] },
   listConnectedApps: {},
   revokeConnectedApp: { refersTo: ['connectedApp'] },
   syncEventSources: {
@@ -239,6 +253,8 @@ const rows: Readonly<Record<string, Row>> = {
     ConnectedApp: ['connectedApp'],
     Session: ['userSession'],
     User: ['user'],
+    Invitation: ['invitation'],
+    BrowserOrigin: ['browserOrigin'],
   }),
 };
 
@@ -262,7 +278,7 @@ const sessionRows: readonly string[] = [
 
 /**
  * Routes without an API key, and what they expose or change of an account. `protocol`: their own tests send what they
- * need (`oauth-*`, `sign-in`, `verify-email` and `password-reset.e2e.test.ts`).
+ * need (`oauth-*`, `sign-in`, `verify-email`, `invitations` and `password-reset.e2e.test.ts`).
  */
 const publicRows: Readonly<Record<string, 'upload' | 'bytes' | 'nothing' | 'protocol'>> = {
   signUp: 'protocol',
@@ -272,6 +288,7 @@ const publicRows: Readonly<Record<string, 'upload' | 'bytes' | 'nothing' | 'prot
   verifyPasswordReset: 'protocol',
   resetPassword: 'protocol',
   setUp: 'protocol',
+  acceptInvitation: 'protocol',
   authorize: 'protocol',
   resumeAuthorization: 'protocol',
   registerClient: 'protocol',
@@ -308,7 +325,7 @@ const references: Readonly<Record<string, readonly Kind[]>> = {
   cursor: ['cursor'],
   resourceId: [
     ...(['advertiser', 'campaign', 'creative', 'session', 'asset', 'connection', 'agent', 'task'] as const),
-    ...(['record', 'apiKey', 'eventSource', 'audience', 'catalog'] as const),
+    ...(['record', 'apiKey', 'invitation', 'browserOrigin', 'eventSource', 'audience', 'catalog'] as const),
   ],
   // Ids of uploads: not listed, tested separately.
   token: [],
@@ -429,6 +446,8 @@ const never: Belongings = {
   record: `2147483647/syn_${'0'.repeat(32)}`,
   request: 'never-sent',
   user: '2147483647-1',
+  invitation: '00000000-0000-5000-8000-000000000000',
+  browserOrigin: '00000000-0000-5000-8000-000000000000',
   cursor: 'bmV2ZXI',
   upload: `upl_${'0'.repeat(32)}`,
   uploadToken: 'never.issued',
@@ -581,6 +600,8 @@ describe.each([
       record: `${advertiser}/${syndicated.body.data[0]?.id}`,
       request,
       user: await memberOf(account),
+      invitation: await inviteTo(account, prefix),
+      browserOrigin: await registerOrigin(account),
       cursor: sessions.body.data.nextCursor,
       upload: reserved.uploadId,
       uploadToken: new URL(reserved.uploadUrl).searchParams.get('token') ?? '',
@@ -612,6 +633,14 @@ describe.each([
     expect(made.status).toBe(201);
     return userId;
   };
+
+  const inviteTo = async ({ customerId }: TestAccount, prefix: string): Promise<string> => {
+    const person = { email: `invited-by-${prefix}@example.com`, role: 'member' } as const;
+    return (await inviteUser(service.installation, customerId, person)).invitation.id;
+  };
+
+  const registerOrigin = async ({ api }: TestAccount): Promise<string> =>
+    (await api.post<{ id: string }>('/browser-origins', { origin: 'https://b.example.com' })).body.data.id;
 
   const startSession = async (
     api: TestAccount['api'],
@@ -659,6 +688,14 @@ describe.each([
       account === b ? (await b.api.get(`/campaigns/${theirs.campaign}/creative-sessions`)).text : '',
       account === b ? (await b.api.get(`/advertisers/${theirs.advertiser}/assets`)).text : '',
       account === b ? (await b.api.get(`/advertisers/${theirs.advertiser}/syndication-status`)).text : '',
+      (await account.api.get('/browser-origins')).text,
+      (
+        await service.pool.query('select * from users where customer_id = $1 order by user_id', [
+          account.customerId,
+        ])
+      ).rows,
+      (await service.pool.query('select * from invitations where customer_id = $1', [account.customerId]))
+        .rows,
       (await service.pool.query('select * from oauth_grants where customer_id = $1', [account.customerId]))
         .rows,
       (await account.api.get('/api-keys')).text.replaceAll(/"lastUsedAt":"[^"]+",/g, ''),

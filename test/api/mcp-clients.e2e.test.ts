@@ -100,7 +100,7 @@ it('version 1', async () => {
   const client = new Client({ name: 'test', version: '1.0.0' });
   const connect = async () => {
     const transport = new StreamableHTTPClientTransport(mcpUrl(), { authProvider: provider });
-    return { transport, connected: client.connect(transport as Parameters<typeof client.connect>[0]) };
+    return { transport, connected: client.connect(transport) };
   };
   const first = await connect();
   await expect(first.connected).rejects.toThrow(UnauthorizedError);

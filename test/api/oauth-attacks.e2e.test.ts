@@ -1,5 +1,5 @@
 import { request as httpRequest } from 'node:http';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { OAuthBrowser } from '../support/oauth-browser.ts';
 import {
   pkce,
@@ -128,14 +128,14 @@ describe('PKCE', () => {
 });
 
 describe('a code', () => {
-  it('of one client is no use to another', async () => {
+  it('of one client does not work for another', async () => {
     const authorized = await client.authorize(browser);
     const stranger = await TestClient.register(baseUrl);
     expect((await stranger.redeem(authorized)).body.error).toBe('invalid_grant');
     expect((await client.redeem(authorized)).status).toBe(200);
   });
 
-  it('is no access token, and a refresh token is none', async () => {
+  it('does not work as an access token, nor does a refresh token', async () => {
     const { code } = await client.authorize(browser);
     const { refresh_token: refresh, access_token: access } = await client.tokens(browser);
     for (const token of [code, `at_${code}`, refresh, refresh.replace('rt_', 'at_')]) {
@@ -216,7 +216,7 @@ describe('the Host header', () => {
 });
 
 describe('consent', () => {
-  it('counts only in the browser that began: otherwise an attacker gets the code of whoever opens a link', async () => {
+  it('counts only in the browser that began: otherwise an attacker gets the code of a user who opens a link', async () => {
     const attacker = oauth.browserOf(account);
     const uid = await attacker.start(client.authorizationUrl(challenge));
     const victim = oauth.browserOf(account);
@@ -317,7 +317,7 @@ describe('consent', () => {
   it('sets cookies that only this site, and no script, can use', async () => {
     const answer = await fetch(client.authorizationUrl(challenge), { redirect: 'manual' });
     const cookies = answer.headers.getSetCookie();
-    expect(cookies.map((line) => line.split('=')[0]).sort()).toEqual([
+    expect(cookies.map((line) => line.split('=')[0] ?? '').toSorted()).toEqual([
       '__Host-sc_consent',
       '__Secure-sc_resume',
       '__Secure-sc_resume.sig',
@@ -422,10 +422,12 @@ it('a failure shows nothing of its cause', async () => {
 
 it('a database that does not answer is 503, never 401', async () => {
   const { refresh_token: token } = await client.tokens(browser);
-  const query = jest
-    .spyOn(oauth.service.pool, 'query')
-    .mockImplementation((() =>
-      Promise.reject(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }))) as never);
+  const { pool } = oauth.service;
+  const query = pool.query.bind(pool);
+  const down = async (): Promise<never> => {
+    throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+  };
+  Object.assign(pool, { query: down });
   try {
     const answer = await client.refresh(token);
     expect([answer.status, answer.body.error, answer.headers.get('retry-after')]).toEqual([
@@ -434,7 +436,7 @@ it('a database that does not answer is 503, never 401', async () => {
       '1',
     ]);
   } finally {
-    query.mockRestore();
+    Object.assign(pool, { query });
   }
   expect((await client.refresh(token)).status).toBe(200);
 });

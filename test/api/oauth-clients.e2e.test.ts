@@ -15,7 +15,7 @@ import {
 import { operate } from '../support/program.ts';
 import type { TestAccount } from '../support/running-service.ts';
 
-/** Clients with a metadata document, clients of the operator, and clients that nobody uses. */
+/** Clients with a metadata document, clients of the operator, and clients that no user has connected. */
 
 const CLIENT_ID = 'https://client.example.com/oauth/metadata.json';
 const document = {
@@ -92,7 +92,7 @@ describe('a client with a metadata document', () => {
     ['is missing', undefined],
     ['cannot be read', 500],
     ['has moved', 302],
-    ['is no JSON', '<html>'],
+    ['is HTML', '<html>'],
     ['is a list', '[]'],
     ['names another client', { ...document, client_id: 'https://client.example.com/other' }],
     ['has a redirect to a plain host', { ...document, redirect_uris: ['http://evil.example/cb'] }],
@@ -187,7 +187,7 @@ describe('a client of the operator', () => {
       '--redirect-uri',
       REDIRECT_URI,
     );
-    const { clientId } = added?.value as { clientId: string };
+    const { clientId } = (added?.value ?? {}) as { clientId: string };
     const client = new TestClient(oauth.service.baseUrl, clientId);
     const page = oauth.browserOf(account);
     const uid = await page.start(client.authorizationUrl(challenge));

@@ -1,9 +1,19 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { revokeGrantsOfUser } from '../../command/accounts/oauth/grants.ts';
+import { oauthGrantRowsIn } from '../../projections/oauth-grant-rows.ts';
+import { systemClock } from '../../shared/async/clock.ts';
 import type { OAuthBrowser } from '../support/oauth-browser.ts';
 import { freePort } from '../support/free-port.ts';
-import { startOAuthService, TestClient, useToken, type OAuthService } from '../support/oauth-service.ts';
+import {
+  pkce,
+  startOAuthService,
+  TestClient,
+  useToken,
+  type OAuthService,
+} from '../support/oauth-service.ts';
 import { startProgram, type Program } from '../support/program.ts';
+import { until } from '../support/toy-projection.ts';
 import type { TestAccount } from '../support/running-service.ts';
 
 /** Codes and refresh tokens that are used twice, at once or late, on one process and on two. */
@@ -177,6 +187,42 @@ describe('a refresh token', () => {
   });
 });
 
+describe('a crash', () => {
+  const crashing = (name: string) => {
+    const { pool } = oauth.service;
+    const query = pool.query.bind(pool);
+    Object.assign(pool, {
+      query: (...asked: readonly [{ readonly name?: string }]) => {
+        if (asked[0].name === name) throw new Error('the process ends here');
+        return query(...(asked as unknown as Parameters<typeof query>));
+      },
+    });
+    return () => Object.assign(pool, { query });
+  };
+
+  it('between the event of a revocation and its row: the read model revokes the grant', async () => {
+    const { access_token: token } = await client.tokens(browser);
+    const repair = crashing('oauth-grants-revoked');
+    expect(await client.revoke(token)).toBe(500);
+    repair();
+    await until(async () => (await statusOf(token)) === 401);
+  });
+
+  it('between the event of a consent and its row: the consent can be given again', async () => {
+    const { verifier, challenge } = pkce();
+    const uid = await browser.start(client.authorizationUrl(challenge));
+    const repair = crashing('oauth-grants-authorized');
+    expect((await browser.decide(uid, { decision: 'allow' })).status).toBe(500);
+    repair();
+    const decided = (await (await browser.decide(uid, { decision: 'allow' })).json()) as {
+      data: { redirectTo: string };
+    };
+    const to = new URL((await browser.fetch(decided.data.redirectTo)).headers.get('location') ?? '');
+    const { status } = await client.redeem({ code: to.searchParams.get('code') ?? '', verifier });
+    expect(status).toBe(200);
+  });
+});
+
 describe('revocation', () => {
   it('holds on the next request on every process', async () => {
     const { access_token: token } = await client.tokens(browser);
@@ -206,6 +252,21 @@ describe('revocation', () => {
       await client.revoke(token),
       await client.revoke(token),
     ]).toEqual([200, 200, 200]);
+  });
+
+  it('of all grants of a user ends them with the removal', async () => {
+    const member = await oauth.addUser(account, 'member');
+    const tokens = [await client.tokens(oauth.browserOf(account, member)), await client.tokens(browser)];
+    const { store, pool } = oauth.service.installation;
+    const writes = { store, pool, clock: systemClock, rows: oauthGrantRowsIn(pool) };
+    const commandId = randomUUID();
+    const context = { commandId, customerId: account.customerId, actor: 'operator', requestId: commandId };
+    const before = (await revocations()).length;
+    for (let repeats = 0; repeats < 2; repeats += 1) {
+      await revokeGrantsOfUser(writes, member, 'removal', context);
+    }
+    expect(await Promise.all(tokens.map((one) => statusOf(one.access_token)))).toEqual([401, 200]);
+    expect((await revocations()).slice(before)).toEqual([{ by: 'removal' }]);
   });
 
   it("of another client's token is 200 without effect", async () => {

@@ -228,7 +228,7 @@ describe('metadata', () => {
     '/auth/end',
     '/me',
     '/session/end',
-  ])('has no %s: this is no OpenID provider', async (path) => {
+  ])('has no %s: this is not an OpenID provider', async (path) => {
     expect((await fetch(`${baseUrl}${path}`)).status).toBe(404);
   });
 });
@@ -414,7 +414,7 @@ describe('consent', () => {
     expect(await page.start(client.authorizationUrl(pkce().challenge))).toMatch(/^[\w-]{43}$/);
   });
 
-  it('with prompt=none fails, because nobody would be asked', async () => {
+  it('with prompt=none fails, because no user would be asked', async () => {
     const client = await TestClient.register(baseUrl);
     const answer = await browser().fetch(client.authorizationUrl(pkce().challenge, { prompt: 'none' }));
     const to = new URL(answer.headers.get('location') ?? '');

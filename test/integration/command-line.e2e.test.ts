@@ -81,6 +81,12 @@ describe('a user error', () => {
   it.each([
     'accounts disable 987',
     'users create 987 --name Mo --role member',
+    'users list 987',
+    'users invite 987 --email mo@example.com --role member',
+    'users set-role 987 987-1 --role member',
+    'users remove 987 987-1',
+    'users link 987 987-1',
+    'users disable-totp 987 987-1',
     'keys create 987 --name CI',
     'keys list 987',
     'keys revoke 987 x',

@@ -22,7 +22,9 @@ let service: RunningService;
 let account: TestAccount;
 let elsewhere: TestDatabase;
 const known: {
-  -readonly [Name in 'advertiser' | 'creative' | 'customer' | 'key' | 'record' | 'stream']?: string;
+  -readonly [
+    Name in 'advertiser' | 'client' | 'creative' | 'customer' | 'key' | 'record' | 'stream'
+  ]?: string;
 } = {};
 const subject = createHash('sha256').update('jane@example.com').digest('hex');
 
@@ -111,6 +113,15 @@ const word = (name: keyof typeof known): string => known[name] ?? `no ${name} ye
 const text = expect.any(String) as unknown as string;
 const count = expect.any(Number) as unknown as number;
 const key = expect.stringMatching(/^bx_/) as unknown as string;
+const PASSWORD = 'nine purple walruses';
+const tokenIn = (line: Readonly<Record<string, unknown>> | undefined): string =>
+  String(line?.['link']).split('#token=')[1] ?? '';
+const post = (path: string, body: object): Promise<Response> =>
+  fetch(`${service.baseUrl}${path}`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', Origin: service.baseUrl },
+    body: JSON.stringify(body),
+  });
 const park = async (): Promise<void> => {
   const event = sampleEvent({ type: 'FromTheFuture' });
   const metadata = { ...event.metadata, customerId: account.customerId };
@@ -133,10 +144,11 @@ const isPostgres = process.env['TEST_EVENTSTORE'] === undefined;
 const served: Readonly<Record<string, readonly Example[]>> = {
   'accounts create': [
     {
-      words: () => ['--name', 'Second'],
-      lines: [{ customerId: count, apiKey: key }],
+      words: () => ['--name', 'Second', '--domain', 'https://WWW.Second.example/about'],
+      lines: [{ customerId: count, apiKey: key, customerDomain: 'second.example' }],
       after: ([line]) => (known.customer = String(line?.['customerId'])),
     },
+    { words: () => ['--name', 'Third', '--domain', 'no domain'], status: 2, lines: [] },
   ],
   'syndication explain': [
     {
@@ -238,6 +250,76 @@ const served: Readonly<Record<string, readonly Example[]>> = {
       lines: [{ userId: text, role: 'member' }],
     },
   ],
+  'users invite': [
+    {
+      words: () => [word('customer'), '--email', 'invited@example.com', '--role', 'admin'],
+      lines: [
+        {
+          email: 'invited@example.com',
+          role: 'admin',
+          status: 'OPEN',
+          link: expect.stringMatching(/\/console\/invitation#token=[\w-]{43}$/),
+        },
+      ],
+      after: async ([line]) => {
+        const accepted = await post('/auth/invitations/accept', {
+          token: tokenIn(line),
+          name: 'Jo',
+          password: PASSWORD,
+        });
+        expect([accepted.status, await accepted.json()]).toMatchObject([201, { data: { userId: text } }]);
+      },
+    },
+    { words: () => [word('customer'), '--email', 'x', '--role', 'admin'], status: 2, lines: [] },
+    // The address of a member.
+    {
+      words: () => [word('customer'), '--email', 'Invited@example.com', '--role', 'admin'],
+      status: 1,
+      lines: [],
+    },
+  ],
+  'users link': [
+    {
+      words: () => [word('customer'), `${word('customer')}-1`],
+      lines: [{ link: expect.stringMatching(/\/console\/set-up#token=[\w-]{43}$/), expiresAt: text }],
+      after: async ([line]) => {
+        const body = { token: tokenIn(line), email: 'first@example.com', password: PASSWORD };
+        expect((await post('/auth/set-up', body)).status).toBe(201);
+      },
+    },
+    { words: () => [word('customer'), 'nobody'], status: 1, lines: [] },
+  ],
+  'users disable-totp': [
+    {
+      words: () => [word('customer'), `${word('customer')}-1`],
+      lines: [{ totp: { enabled: false } }],
+    },
+    { words: () => [word('customer'), 'nobody'], status: 1, lines: [] },
+  ],
+  'users set-role': [
+    {
+      words: () => [word('customer'), `${word('customer')}-2`, '--role', 'admin'],
+      lines: [{ userId: text, role: 'admin' }],
+    },
+    { words: () => [word('customer'), 'nobody', '--role', 'admin'], status: 1, lines: [] },
+    { words: () => [word('customer'), 'nobody', '--role', 'owner'], status: 2, lines: [] },
+  ],
+  'users remove': [
+    {
+      words: () => [word('customer'), `${word('customer')}-2`],
+      lines: [{ userId: text, status: 'REMOVED' }],
+    },
+    { words: () => [word('customer'), `${word('customer')}-2`], status: 1, lines: [] },
+  ],
+  'users list': [
+    {
+      words: () => [word('customer')],
+      lines: [
+        { role: 'admin', name: 'Jo', email: 'invited@example.com', lastSignInAt: text },
+        { role: 'admin', name: 'Administrator', email: 'first@example.com' },
+      ],
+    },
+  ],
   'keys create': [
     {
       words: () => [word('customer'), '--name', 'More', '--scopes', 'read'],
@@ -248,6 +330,23 @@ const served: Readonly<Record<string, readonly Example[]>> = {
   'keys revoke': [
     { words: () => [word('customer'), word('key')], lines: [{ id: text, status: 'REVOKED' }] },
     { words: () => [word('customer'), 'unknown'], status: 1, lines: [] },
+  ],
+  'oauth clients add': [
+    {
+      words: () => ['--name', 'Planner', '--redirect-uri', 'https://planner.example.com/callback'],
+      lines: [{ clientId: text, name: 'Planner', redirectUris: ['https://planner.example.com/callback'] }],
+      after: ([line]) => (known.client = String(line?.['clientId'])),
+    },
+    {
+      words: () => ['--name', 'Planner', '--redirect-uri', 'http://planner.example.com'],
+      status: 2,
+      lines: [],
+    },
+  ],
+  'oauth clients list': [{ lines: [{ clientId: text, registeredBy: 'operator' }] }],
+  'oauth clients remove': [
+    { words: () => [word('client')], lines: [{ clientId: text, revoked: 0 }] },
+    { words: () => ['unknown'], status: 1, lines: [] },
   ],
   'keys list': [
     {
@@ -260,7 +359,7 @@ const served: Readonly<Record<string, readonly Example[]>> = {
   ],
   'accounts enable': [{ words: () => [word('customer')], lines: [{ customerId: count, status: 'ENABLED' }] }],
   'accounts list': [
-    { lines: [{ status: 'ENABLED' }, { status: 'ENABLED', users: [{}, { role: 'member' }] }] },
+    { lines: [{ status: 'ENABLED' }, { status: 'ENABLED', users: [{}, { role: 'admin' }] }] },
   ],
   'sellers add': [
     {

@@ -83,15 +83,17 @@ export class TestClient {
 
   /** A parameter that is undefined is left out. */
   authorizationUrl(challenge: string, changed: Readonly<Record<string, string | undefined>> = {}): string {
-    return `${this.baseUrl}/authorize?${form({
-      client_id: this.clientId,
-      response_type: 'code',
-      redirect_uri: REDIRECT_URI,
-      code_challenge: challenge,
-      code_challenge_method: 'S256',
-      state: 'the state',
-      ...changed,
-    })}`;
+    return `${this.baseUrl}/authorize?${String(
+      form({
+        client_id: this.clientId,
+        response_type: 'code',
+        redirect_uri: REDIRECT_URI,
+        code_challenge: challenge,
+        code_challenge_method: 'S256',
+        state: 'the state',
+        ...changed,
+      }),
+    )}`;
   }
 
   async authorize(browser: OAuthBrowser, changed: Readonly<Record<string, string | undefined>> = {}) {

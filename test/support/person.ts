@@ -25,6 +25,10 @@ export class Person {
     return this.send('POST', path, body, headers);
   }
 
+  put<Data = unknown>(path: string, body?: unknown, headers: Headers = {}): Promise<ApiAnswer<Data>> {
+    return this.send('PUT', path, body, headers);
+  }
+
   delete<Data = unknown>(path: string, headers: Headers = {}): Promise<ApiAnswer<Data>> {
     return this.send('DELETE', path, undefined, headers);
   }

@@ -258,3 +258,187 @@ describe('the sign-in of a user', () => {
     given().when(command).thenRefused({ reason: 'no-such-account' });
   });
 });
+
+describe('the members of an account', () => {
+  const occurredAt = earlier;
+  const added = (userId: string, role: 'admin' | 'member', invitationId?: string): AccountEvent => ({
+    type: 'UserAdded',
+    data: { userId, name: 'Mo', role, ...(invitationId === undefined ? {} : { invitationId }) },
+    occurredAt,
+  });
+  const removed = (userId: string): AccountEvent => ({ type: 'UserRemoved', data: { userId }, occurredAt });
+  const invited = (invitationId: string, at = occurredAt): AccountEvent => ({
+    type: 'UserInvited',
+    data: { invitationId, role: 'member' },
+    occurredAt: at,
+  });
+  const eightDaysBefore = '2026-11-13T10:00:00.000Z';
+
+  it('have roles that change; the same role changes nothing', () => {
+    given(opened, member)
+      .when({ type: 'ChangeRole', now, userId: '7-2', role: 'admin' })
+      .then({ type: 'UserRoleChanged', data: { userId: '7-2', role: 'admin' }, occurredAt: now });
+    given(opened, member).when({ type: 'ChangeRole', now, userId: '7-2', role: 'member' }).thenNothing();
+    given(opened)
+      .when({ type: 'ChangeRole', now, userId: '7-2', role: 'member' })
+      .thenRefused({ reason: 'no-such-user' });
+    given(opened, member)
+      .when({ type: 'ChangeRole', now, userId: '7-2', role: 'seller' })
+      .thenRefused({ reason: 'role-of-other-accounts', isSellers: false });
+  });
+  it('limit new keys by the role that they have now', () => {
+    const demoted: AccountEvent = {
+      type: 'UserRoleChanged',
+      data: { userId: '7-2', role: 'member' },
+      occurredAt,
+    };
+    given(opened, added('7-2', 'admin'), demoted)
+      .when(issue({ userId: '7-2', scopes: ['exchange:admin'] }))
+      .thenRefused({ reason: 'scope-beyond-role', scope: 'exchange:admin' });
+  });
+  it('include an admin at all times', () => {
+    const refused = { reason: 'last-admin', role: 'admin' } as const;
+    given(opened, member)
+      .when({ type: 'ChangeRole', now, userId: '7-1', role: 'member' })
+      .thenRefused(refused);
+    given(opened, member).when({ type: 'RemoveUser', now, userId: '7-1' }).thenRefused(refused);
+    given(opened, added('7-2', 'admin'), removed('7-2'))
+      .when({ type: 'RemoveUser', now, userId: '7-1' })
+      .thenRefused(refused);
+    given(opened, added('7-2', 'admin'))
+      .when({ type: 'RemoveUser', now, userId: '7-1' })
+      .then({ type: 'UserRemoved', data: { userId: '7-1' }, occurredAt: now });
+  });
+  it('of a seller include a user at all times', () => {
+    const sellers: AccountEvent = {
+      type: 'AccountOpened',
+      data: { customerId: 7, name: 'News', sellerId: 1_001 },
+      occurredAt,
+    };
+    given(sellers)
+      .when({ type: 'RemoveUser', now, userId: '7-1' })
+      .thenRefused({ reason: 'last-admin', role: 'seller' });
+  });
+  it('are removed with their keys, and their ids are never given again', () => {
+    const key: AccountEvent = {
+      type: 'ApiKeyIssued',
+      data: { keyId: 'k2', name: 'Key', maskedKey: 'bx_k2_****', userId: '7-2' },
+      occurredAt,
+    };
+    given(opened, member, issued('k1'), key)
+      .when({ type: 'RemoveUser', now, userId: '7-2' })
+      .then(
+        { type: 'UserRemoved', data: { userId: '7-2' }, occurredAt: now },
+        { type: 'ApiKeyRevoked', data: { keyId: 'k2' }, occurredAt: now },
+      );
+    given(opened, member, removed('7-2'))
+      .when({ type: 'RemoveUser', now, userId: '7-2' })
+      .thenRefused({ reason: 'no-such-user' });
+    given(opened, member, removed('7-2'))
+      .when(issue({ userId: '7-2' }))
+      .thenRefused({ reason: 'no-such-user' });
+    given(opened, member, removed('7-2'))
+      .when({ type: 'AddUser', now, name: 'Jo', role: 'member' })
+      .then({ type: 'UserAdded', data: { userId: '7-3', name: 'Jo', role: 'member' }, occurredAt: now });
+  });
+  it('are invited, at most 100 at a time; revoked, accepted and expired invitations are not open', () => {
+    const invite = { type: 'InviteUser', now, invitationId: 'new', role: 'member' } as const;
+    const many = (count: number, at?: string): AccountEvent[] =>
+      Array.from({ length: count }, (_, n) => invited(`i${n}`, at));
+    const sent: AccountEvent = {
+      type: 'UserInvited',
+      data: { invitationId: 'new', role: 'member' },
+      occurredAt: now,
+    };
+    given(opened, ...many(100))
+      .when(invite)
+      .thenRefused({ reason: 'too-many-invitations', limit: 100, active: 100 });
+    given(opened, ...many(99))
+      .when(invite)
+      .then(sent);
+    given(opened, ...many(100), { type: 'InvitationRevoked', data: { invitationId: 'i3' }, occurredAt })
+      .when(invite)
+      .then(sent);
+    given(opened, ...many(100), added('7-2', 'member', 'i4'))
+      .when(invite)
+      .then(sent);
+    given(opened, ...many(100, eightDaysBefore))
+      .when(invite)
+      .then(sent);
+    given(opened)
+      .when({ ...invite, role: 'seller' })
+      .thenRefused({ reason: 'role-of-other-accounts', isSellers: false });
+  });
+  it('accept an invitation once, within 7 days', () => {
+    const acceptance = { type: 'AcceptInvitation', now, invitationId: 'i', name: 'Mo' } as const;
+    const data = { userId: '7-2', name: 'Mo', role: 'member', invitationId: 'i' } as const;
+    given(opened, invited('i'))
+      .when(acceptance)
+      .then(
+        { type: 'UserAdded', data, occurredAt: now },
+        { type: 'PasswordSet', data: { userId: '7-2', by: 'invitation' }, occurredAt: now },
+        { type: 'EmailVerified', data: { userId: '7-2' }, occurredAt: now },
+      );
+    const refused = { reason: 'no-such-invitation' } as const;
+    given(opened).when(acceptance).thenRefused(refused);
+    given(opened, invited('i', eightDaysBefore)).when(acceptance).thenRefused(refused);
+    given(opened, invited('i'), added('7-2', 'member', 'i'))
+      .when(acceptance)
+      .thenRefused(refused);
+  });
+  it('have invitations that are revoked once', () => {
+    const revoke = { type: 'RevokeInvitation', now, invitationId: 'i' } as const;
+    const event: AccountEvent = { type: 'InvitationRevoked', data: { invitationId: 'i' }, occurredAt: now };
+    given(opened, invited('i')).when(revoke).then(event);
+    given(opened, invited('i'), event).when(revoke).thenNothing();
+  });
+  it('keep no expired invitations in the state', () => {
+    const history = Array.from({ length: 300 }, (_, n) =>
+      invited(`i${n}`, new Date(Date.parse(eightDaysBefore) + n * 3_600_000).toISOString()),
+    );
+    const state = given(opened, ...history).state();
+    expect(state.status === 'NONE' ? 0 : Object.keys(state.invitations).length).toBe(7 * 24);
+  });
+});
+
+describe('the browser origins of an account', () => {
+  const register = (origin: string, originId = 'new') =>
+    ({ type: 'RegisterOrigin', now, originId, origin, userId: '7-1' }) as const;
+  const registered = (n: number): AccountEvent => ({
+    type: 'BrowserOriginRegistered',
+    data: { originId: `o${n}`, origin: `https://${n}.example.com`, userId: '7-1' },
+    occurredAt: earlier,
+  });
+  const fifty = Array.from({ length: 50 }, (_, n) => registered(n));
+  const gone: AccountEvent = { type: 'BrowserOriginRemoved', data: { originId: 'o3' }, occurredAt: now };
+
+  it('are at most 50', () => {
+    const event: AccountEvent = {
+      type: 'BrowserOriginRegistered',
+      data: { originId: 'new', origin: 'https://new.example.com', label: 'New', userId: '7-1' },
+      occurredAt: now,
+    };
+    given(opened, ...fifty)
+      .when(register('https://new.example.com'))
+      .thenRefused({ reason: 'too-many-origins', limit: 50, active: 50 });
+    given(opened, ...fifty, gone)
+      .when({ ...register('https://new.example.com'), label: 'New' })
+      .then(event);
+  });
+  it('are registered once, and again after they were removed', () => {
+    given(opened, ...fifty)
+      .when(register('https://3.example.com'))
+      .thenRefused({ reason: 'origin-registered', originId: 'o3' });
+    given(opened, ...fifty)
+      .when({ type: 'RemoveOrigin', now, originId: 'o3' })
+      .then(gone);
+    given(opened, ...fifty, gone)
+      .when({ type: 'RemoveOrigin', now, originId: 'o3' })
+      .thenNothing();
+    expect(
+      given(opened, ...fifty, gone)
+        .when(register('https://3.example.com'))
+        .state(),
+    ).toMatchObject({ origins: { new: 'https://3.example.com' } });
+  });
+});

@@ -198,7 +198,7 @@ describe('a page of large entries', () => {
         actor: 'operator',
       }) as EventRow;
     const idsOf = async (...revisions: readonly number[]) =>
-      (await entriesOf(reads, history(), revisions.map(rowOf))).map(({ id }) => id);
+      (await entriesOf(reads, 7, history(), revisions.map(rowOf))).map(({ id }) => id);
     expect(await idsOf(4, 3, 2, 1, 0)).toEqual(['4']);
     expect(await idsOf(1, 0)).toEqual(['1', '0']);
     expect(await idsOf()).toEqual([]);

@@ -71,7 +71,10 @@ const interactionAdapter = ({ records, issuer }: AdapterOptions): Adapter => {
   const adapter = recordAdapter('Interaction', records);
   return {
     ...adapter,
-    upsert: (uid, { returnTo: _, ...payload }, ttlSeconds) => adapter.upsert(uid, payload, ttlSeconds),
+    upsert: (uid, given, ttlSeconds) => {
+      const { returnTo: _, ...payload } = given;
+      return adapter.upsert(uid, payload, ttlSeconds);
+    },
     find: async (uid) => {
       const payload = await records.find('Interaction', uid);
       return payload && { ...payload, returnTo: `${issuer}/authorize/${uid}` };

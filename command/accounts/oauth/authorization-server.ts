@@ -46,9 +46,9 @@ export interface AuthorizationServer {
   answer(endpoint: OAuthEndpoint, request: IncomingMessage, response: ServerResponse): Promise<void>;
 }
 
-/** Of the body of a request, in bytes. */
+/** Limit for the body of a request, in bytes. */
 const BODY_BYTES_MAX = 64 * 1024;
-/** Of a client's metadata document: as its drafts recommend, in bytes. */
+/** Limit for a client's metadata document, in bytes: its drafts recommend it. */
 const DOCUMENT_BYTES_MAX = 5 * 1024;
 const DOCUMENT_MS_MAX = 2_500;
 

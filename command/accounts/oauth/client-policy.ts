@@ -1,4 +1,4 @@
-/** What a client may say of itself: when it registers, in its metadata document, or through the operator. */
+/** A client declares it when it registers, in its metadata document, or through the operator. */
 export interface ClientMetadata {
   readonly client_name: string;
   readonly redirect_uris: readonly string[];
@@ -45,7 +45,7 @@ export const clientMetadata = (given: Readonly<Record<string, unknown>>): Client
   const type = given['application_type'] ?? (isNative ? 'native' : 'web');
   if (type !== 'native' && type !== 'web') throw refused('application_type must be native or web');
   return {
-    client_name: nameOf(given['client_name'], redirects),
+    client_name: nameOf(given['client_name'], redirects[0]),
     redirect_uris: given['redirect_uris'] as readonly string[],
     application_type: type,
     grant_types: grantTypesOf(given['grant_types']),
@@ -62,22 +62,23 @@ const refused = (message: string): ClientRefusedError =>
 const badRedirect = (message: string): ClientRefusedError =>
   new ClientRefusedError('invalid_redirect_uri', message);
 
-const nameOf = (name: unknown, [first]: readonly URL[]): string => {
-  if (name === undefined) return first?.host === undefined || first.host === '' ? 'Unnamed' : first.host;
+const nameOf = (name: unknown, first: URL): string => {
+  if (name === undefined) return first.host === '' ? first.protocol.slice(0, -1) : first.host;
   if (typeof name !== 'string' || name.trim() === '') throw refused('client_name must be text');
-  if ([...name].length > NAME_CODE_POINTS_MAX) {
+  if (Array.from(name).length > NAME_CODE_POINTS_MAX) {
     throw refused(`client_name must have at most ${NAME_CODE_POINTS_MAX} characters`);
   }
   if (HIDDEN.test(name)) throw refused('client_name must not contain control or invisible characters');
   return name;
 };
 
-const redirectUris = (uris: unknown): readonly URL[] => {
+const redirectUris = (uris: unknown): readonly [URL, ...URL[]] => {
   if (!Array.isArray(uris) || uris.length === 0) throw badRedirect('redirect_uris must be a list');
   if (uris.length > REDIRECT_URIS_MAX) {
     throw badRedirect(`redirect_uris must contain at most ${REDIRECT_URIS_MAX} URIs`);
   }
-  return uris.map(redirectUri);
+  const [first, ...others] = uris as readonly unknown[];
+  return [redirectUri(first), ...others.map(redirectUri)];
 };
 
 const redirectUri = (uri: unknown): URL => {

@@ -47,7 +47,7 @@ export const findClient = async (pool: Database, clientId: string): Promise<Regi
 /** For a client that can neither register nor publish a metadata document. @returns its id */
 export const addClientOfOperator = async (pool: Database, metadata: ClientMetadata): Promise<string> => {
   const clientId = randomUUID();
-  await writeClient(pool, clientId, { ...metadata, client_id: clientId } as AdapterPayload, 'operator');
+  await writeClient(pool, clientId, { ...metadata, client_id: clientId }, 'operator');
   return clientId;
 };
 

@@ -20,7 +20,7 @@ export interface ConsentOptions extends GrantWrites {
 }
 
 /** The authorization that this browser has started, and this user decides. */
-export interface Asked {
+export interface ConsentSubject {
   readonly uid: string;
   readonly cookie: string | undefined;
   readonly user: Principal['user'];
@@ -31,14 +31,14 @@ type Interaction = InstanceType<Provider['Interaction']>;
 /** @throws ApiError NOT_FOUND if it has expired, is finished, or was started by another browser */
 const findInteraction = async (
   { provider }: ConsentOptions,
-  { uid, cookie }: Asked,
+  { uid, cookie }: ConsentSubject,
 ): Promise<Interaction> => {
   const found = hasStarted(cookie, uid) ? await (await provider()).Interaction.find(uid) : undefined;
   if (found === undefined) throw notFound('request of an app');
   return found;
 };
 
-export const describeConsent = async (options: ConsentOptions, asked: Asked) => {
+export const describeConsent = async (options: ConsentOptions, asked: ConsentSubject) => {
   const { params } = await findInteraction(options, asked);
   const user = userOf(asked);
   const account = await options.findUser(user.id);
@@ -62,7 +62,7 @@ export type ConsentDecision =
 /** @returns where the browser goes on */
 export const decideConsent = async (
   options: ConsentOptions,
-  asked: Asked,
+  asked: ConsentSubject,
   decision: ConsentDecision,
   context: CommandContext,
 ): Promise<string> => {
@@ -78,7 +78,7 @@ export const decideConsent = async (
 /** The id of the grant derives from the authorization and the user: a repeat agrees to the same grant. */
 const agree = async (
   options: ConsentOptions,
-  asked: Asked,
+  asked: ConsentSubject,
   { params }: Interaction,
   chosen: readonly Scope[] | undefined,
   context: CommandContext,
@@ -105,7 +105,7 @@ const agree = async (
 
 const GRANT_NAMESPACE = 'c2d1a7f4-64b5-5f0e-9d4a-0f2b7a3c9e15';
 
-const userOf = ({ user }: Asked) => {
+const userOf = ({ user }: ConsentSubject) => {
   if (user === undefined) throw new Error('a session has a user');
   return { id: user.id, role: Role.parse(user.role) };
 };

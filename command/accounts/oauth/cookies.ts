@@ -27,7 +27,7 @@ const startedIn = (cookieHeader = ''): readonly string[] => {
   return started === undefined ? [] : started.split('.');
 };
 
-/** Without the cookies that the library sets and nobody reads. */
+/** Removes the cookies that the library sets and this service never reads. */
 export const usedCookies = (lines: readonly string[]): readonly string[] =>
   lines.filter(
     (line) => !UNUSED_COOKIES.some((name) => line.startsWith(`${name}=`) || line.startsWith(`${name}.`)),

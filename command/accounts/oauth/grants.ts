@@ -73,7 +73,7 @@ type InstallationGrants = GrantWrites & {
   readonly pool: Pick<Pool, 'query'>;
 };
 
-/** Each grant is a command of its own. A repeat ends those that are left. */
+/** One command for each grant. A repeat ends those that are left. */
 export const revokeGrantsOfUser = async (
   writes: InstallationGrants,
   userId: string,

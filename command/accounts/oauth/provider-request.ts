@@ -17,8 +17,8 @@ export class InvalidResourceError extends Error {
 }
 
 /**
- * What the library reads instead of the client's request: the body has been read, and the address is the one
- * of `BASE_URL`, whatever the Host header says.
+ * The library reads it instead of the client's request: the body has been read, and the address is that of
+ * `BASE_URL`, regardless of the Host header.
  */
 export const providerRequest = (
   baseUrl: string,

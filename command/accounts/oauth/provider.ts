@@ -6,6 +6,7 @@ import { GRANT_DAYS } from '../../../domain/accounts/oauth-grant.ts';
 import { createAdapter, type AdapterOptions } from './adapter.ts';
 import { RESUME_COOKIE, UNUSED_COOKIES, usedCookies, withStarted } from './cookies.ts';
 import { renderErrorPage } from './error-page.ts';
+import type * as OidcLibrary from './oidc-library.ts';
 import { canonicalResource } from './resources.ts';
 
 const DAY_SECONDS = 86_400;
@@ -13,7 +14,7 @@ const DAY_SECONDS = 86_400;
 const ACCESS_TOKEN_SECONDS = 3_600;
 const CODE_SECONDS = 60;
 const REFRESH_TOKEN_SECONDS = 30 * DAY_SECONDS;
-export const GRANT_SECONDS = GRANT_DAYS * DAY_SECONDS;
+const GRANT_SECONDS = GRANT_DAYS * DAY_SECONDS;
 const INTERACTION_SECONDS = 900;
 /** Clocks of processes differ. */
 const CLOCK_TOLERANCE_SECONDS = 5;
@@ -31,7 +32,7 @@ export interface ProviderOptions extends Omit<AdapterOptions, 'refuseGrant' | 'e
   readonly onError: (error: unknown) => 500 | 503;
 }
 
-type Library = typeof import('./oidc-library.ts');
+type Library = typeof OidcLibrary;
 
 export const createProvider = async (options: ProviderOptions): Promise<Provider> => {
   const library = await import('./oidc-library.ts');
@@ -70,7 +71,7 @@ export const METADATA_PATH = '/.well-known/oauth-authorization-server';
 const off = { enabled: false } as const;
 
 const configurationOf = (options: ProviderOptions, library: Library, issuer: string): Configuration => {
-  const { baseUrl, isUser, mayFetch, fetchMetadata } = options;
+  const { isUser, fetchMetadata } = options;
   const endGrant = (grantId: string): Promise<void> =>
     options.endGrant(grantId, library.Provider.ctx?.oidc.route === 'revocation' ? 'client' : 'reuse');
   return {
@@ -110,47 +111,53 @@ const configurationOf = (options: ProviderOptions, library: Library, issuer: str
     },
     interactions: { policy: policyOf(library), url: consentPage },
     renderError: renderErrorPage,
-    ttl: {
-      AccessToken: ACCESS_TOKEN_SECONDS,
-      AuthorizationCode: CODE_SECONDS,
-      RefreshToken: (_ctx, token) =>
-        Math.max(1, Math.min(REFRESH_TOKEN_SECONDS, GRANT_SECONDS - token.totalLifetime())),
-      Grant: GRANT_SECONDS,
-      Interaction: INTERACTION_SECONDS,
-      Session: INTERACTION_SECONDS,
-      IdToken: 1,
-    },
-    features: {
-      devInteractions: off,
-      userinfo: off,
-      rpInitiatedLogout: off,
-      pushedAuthorizationRequests: off,
-      dPoP: off,
-      registration: { enabled: true, issueRegistrationAccessToken: false },
-      revocation: {
-        enabled: true,
-        // Another client's token: 200 without effect (RFC 7009).
-        allowedPolicy: async (_ctx, client, token) => client.clientId === token.clientId,
-      },
-      clientIdMetadataDocument: {
-        enabled: true,
-        ack: 'draft-02',
-        allowFetch: async (_ctx, url) => mayFetch(url),
-      },
-      resourceIndicators: {
-        enabled: true,
-        defaultResource: async (_ctx, _client, oneOf) => oneOf?.[0] ?? baseUrl,
-        useGrantedResource: async () => true,
-        getResourceServerInfo: async (_ctx, resource) => {
-          const audience = canonicalResource(baseUrl, resource);
-          if (audience === undefined) throw new library.InvalidTarget();
-          const scope = Scope.options.join(' ');
-          return { scope, audience, accessTokenTTL: ACCESS_TOKEN_SECONDS, accessTokenFormat: 'opaque' };
-        },
-      },
-    },
+    ttl: lifetimes,
+    features: featuresOf(options, library),
   };
 };
+
+const lifetimes: Configuration['ttl'] = {
+  AccessToken: ACCESS_TOKEN_SECONDS,
+  AuthorizationCode: CODE_SECONDS,
+  RefreshToken: (_ctx, token) =>
+    Math.max(1, Math.min(REFRESH_TOKEN_SECONDS, GRANT_SECONDS - token.totalLifetime())),
+  Grant: GRANT_SECONDS,
+  Interaction: INTERACTION_SECONDS,
+  Session: INTERACTION_SECONDS,
+};
+
+const featuresOf = (
+  { baseUrl, mayFetch }: ProviderOptions,
+  library: Library,
+): NonNullable<Configuration['features']> => ({
+  devInteractions: off,
+  userinfo: off,
+  rpInitiatedLogout: off,
+  pushedAuthorizationRequests: off,
+  dPoP: off,
+  registration: { enabled: true, issueRegistrationAccessToken: false },
+  revocation: {
+    enabled: true,
+    // Another client's token: 200 without effect (RFC 7009).
+    allowedPolicy: async (_ctx, client, token) => client.clientId === token.clientId,
+  },
+  clientIdMetadataDocument: {
+    enabled: true,
+    ack: 'draft-02',
+    allowFetch: async (_ctx, url) => mayFetch(url),
+  },
+  resourceIndicators: {
+    enabled: true,
+    defaultResource: async (_ctx, _client, oneOf) => oneOf?.[0] ?? baseUrl,
+    useGrantedResource: async () => true,
+    getResourceServerInfo: async (_ctx, resource) => {
+      const audience = canonicalResource(baseUrl, resource);
+      if (audience === undefined) throw new library.InvalidTarget();
+      const scope = Scope.options.join(' ');
+      return { scope, audience, accessTokenTTL: ACCESS_TOKEN_SECONDS, accessTokenFormat: 'opaque' };
+    },
+  },
+});
 
 /** The library needs a key, but signs nothing: tokens are opaque, and there are no ID tokens. */
 const unusedKey = () => ({
@@ -168,7 +175,7 @@ const cookiesOf = (key: string): Configuration['cookies'] => {
   };
 };
 
-/** Each authorization asks for consent, with the session of our own sign-in. */
+/** Each authorization asks for consent. The session is that of our sign-in, never the library's. */
 const policyOf = ({ Check, Prompt }: Library) => [
   new Prompt(
     { name: 'login', requestable: true },

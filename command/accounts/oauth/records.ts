@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Pool } from 'pg';
 import type { AdapterPayload } from 'oidc-provider';
 
-/** An old refresh token is good for this time after its first use: honest clients refresh twice at once. */
+/** A refresh token stays valid for this time after its first use: honest clients refresh twice at once. */
 const GRACE_SECONDS = 30;
 /** Tokens that one refresh token may be exchanged for within the grace. */
 const SUCCESSORS_MAX = 5;
@@ -24,7 +24,8 @@ export interface OAuthRecords {
 const hashOf = (id: string): Buffer => createHash('sha256').update(id).digest();
 
 export const createOAuthRecords = (pool: Pick<Pool, 'query'>): OAuthRecords => ({
-  write: async (kind, id, { jti: _, ...payload }, ttlSeconds) => {
+  write: async (kind, id, given, ttlSeconds) => {
+    const { jti: _, ...payload } = given;
     await pool.query({
       name: 'oauth-record-write',
       text: `insert into oauth_records (kind, id_hash, grant_id, payload, expires_at)

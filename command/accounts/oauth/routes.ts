@@ -4,7 +4,7 @@ import { boundedText } from '../../../domain/values.ts';
 import { ofRequest } from '../../../shared/aggregate/handler-for.ts';
 import { route, type AnyRoute, type HandedOverRoute, type Route } from '../../../shared/http/route.ts';
 import type { AuthorizationServer, OAuthEndpoint } from './authorization-server.ts';
-import { decideConsent, describeConsent, type Asked, type ConsentOptions } from './consent.ts';
+import { decideConsent, describeConsent, type ConsentSubject, type ConsentOptions } from './consent.ts';
 import { revokeGrantFor } from './grants.ts';
 import type { GrantWrites } from './handler.ts';
 import { METADATA_PATH } from './provider.ts';
@@ -15,7 +15,7 @@ export const oauthRoutes = (
   server: AuthorizationServer,
   consent: Omit<ConsentOptions, 'provider'>,
 ): readonly AnyRoute[] => {
-  const options = { ...consent, provider: server.provider };
+  const options = { ...consent, provider: () => server.provider() };
   return [...handedOver(server), consentRoute(options), decisionRoute(options), revokeRoute(options)];
 };
 
@@ -105,7 +105,9 @@ const consent = {
   tag,
   access: 'session',
   firstParty: true,
-  params: z.object({ uid: boundedText(1, 100).meta({ description: 'Of the page that asks for consent.' }) }),
+  params: z.object({
+    uid: boundedText(1, 100).meta({ description: 'From the address of the page that asks for consent.' }),
+  }),
   headers: z.object({
     cookie: z
       .string()
@@ -117,10 +119,10 @@ const consent = {
 type ConsentInput = {
   readonly params: { readonly uid: string };
   readonly headers: { readonly cookie?: string | undefined };
-  readonly request: { readonly principal: { readonly user?: Asked['user'] } };
+  readonly request: { readonly principal: { readonly user?: ConsentSubject['user'] } };
 };
 
-const askedOf = ({ params: { uid }, headers: { cookie }, request }: ConsentInput): Asked => ({
+const askedOf = ({ params: { uid }, headers: { cookie }, request }: ConsentInput): ConsentSubject => ({
   uid,
   cookie,
   user: request.principal.user,

@@ -1,0 +1,20 @@
+import type { ClientBase } from 'pg';
+
+/** Tables with addresses, and with what belongs to them. */
+export const PEOPLE_TABLES = [
+  'one_time_links',
+  'sessions',
+  'logins',
+  'invitations',
+  'user_addresses',
+] as const;
+
+/** Of all users of an account that is disabled. Events name only their ids. @returns deleted addresses */
+export const forgetPeople = async (client: ClientBase, customerId: number): Promise<number> => {
+  let addresses = 0;
+  for (const table of PEOPLE_TABLES) {
+    const { rowCount } = await client.query(`delete from ${table} where customer_id = $1`, [customerId]);
+    if (table === 'user_addresses' || table === 'invitations') addresses += rowCount ?? 0;
+  }
+  return addresses;
+};

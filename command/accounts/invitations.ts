@@ -1,0 +1,107 @@
+import type { Pool } from 'pg';
+import type { Role } from '../../domain/accounts/access.ts';
+import { emailKeyOf } from '../../domain/accounts/address.ts';
+import { invitationEnd } from '../../domain/accounts/members.ts';
+import type { InvitationResource } from '../../domain/accounts/resource.ts';
+import type { CommandContext } from '../../shared/aggregate/command-context.ts';
+import { derivedId } from '../../shared/aggregate/ids.ts';
+import { isoTimestamp } from '../../shared/async/clock.ts';
+import { conflict, notFound } from '../../shared/http/errors.ts';
+import { inTransaction } from '../../shared/postgres/pool.ts';
+import type { KeyRing } from '../../shared/secrets/key-ring.ts';
+import type { LinkTokenOf } from '../workers/mail/link-token.ts';
+import { requestMail } from '../workers/mail/request-mail.ts';
+import { accountOf, accountRefused, runOnAccount, type InstallationWrites } from './handler.ts';
+import {
+  announceInvitation,
+  deleteInvitation,
+  findInvitation,
+  insertInvitation,
+  invitationResource,
+  isMembersAddress,
+  type InvitationKey,
+} from './invitation-rows.ts';
+import { insertLink } from './one-time-links.ts';
+
+export interface InvitationWrites extends InstallationWrites {
+  readonly pool: Pool;
+  readonly keys: () => Promise<KeyRing>;
+  readonly linkTokenOf: LinkTokenOf;
+}
+
+export interface NewInvitation {
+  readonly email: string;
+  readonly role: Role;
+  /** Undefined: the operator. */
+  readonly invitedBy?: string | undefined;
+}
+
+export interface Invited {
+  readonly invitation: InvitationResource;
+  readonly token: string;
+}
+
+/**
+ * The row comes first, because no event contains the address. It is announced after the event, in one transaction with
+ * the link and the mail; after a crash, a repeat or the sweep does it (`settle-invitations.ts`).
+ * @throws ApiError CONFLICT for a member's address, or at the limit of 100
+ */
+export const invite = async (
+  writes: InvitationWrites,
+  { email, role, invitedBy }: NewInvitation,
+  context: CommandContext,
+  hasRunBefore: () => Promise<boolean> = async () => false,
+): Promise<Invited> => {
+  const { pool, clock } = writes;
+  const { customerId, commandId } = context;
+  const isFirstRun = !(await hasRunBefore());
+  if (isFirstRun && (await isMembersAddress(pool, customerId, emailKeyOf(email))))
+    throw conflict('A member of the account has this address.', 'email');
+  const invitationId = derivedId(commandId, 'invitation');
+  const now = isoTimestamp(clock.now());
+  const invitation = { customerId, invitationId, email, role, invitedBy, createdAt: now };
+  await insertInvitation(pool, { ...invitation, expiresAt: invitationEnd(now) });
+  const outcome = await runOnAccount(writes, { type: 'InviteUser', now, invitationId, role }, context);
+  if (outcome.outcome === 'refused') {
+    await deleteInvitation(pool, invitation);
+    throw accountRefused(outcome.refusal);
+  }
+  const { invitedAt: createdAt = now } = accountOf(outcome).invitations[invitationId] ?? {};
+  const expiresAt = invitationEnd(createdAt);
+  const token = await announce(writes, invitation, expiresAt);
+  return { invitation: invitationResource({ ...invitation, createdAt, expiresAt }), token };
+};
+
+/** One transaction: an announced invitation has its link, and its mail is sent. */
+export const announce = async (
+  { pool, clock, keys, linkTokenOf }: InvitationWrites,
+  invitation: InvitationKey,
+  expiresAt: string,
+): Promise<string> => {
+  const { customerId, invitationId } = invitation;
+  const token = await linkTokenOf(invitationId);
+  await inTransaction(pool, async (client) => {
+    if (!(await announceInvitation(client, invitation))) return;
+    const validMs = Math.max(0, Date.parse(expiresAt) - clock.now());
+    await insertLink(client, token, { purpose: 'invitation', customerId, subject: invitationId, validMs });
+    await requestMail(client, keys, customerId, invitationId, { type: 'invitation' });
+  });
+  return token;
+};
+
+/** The event comes first: it decides. After a crash in between, the row is still listed, and a repeat deletes it. */
+export const revokeInvitation = async (
+  writes: InvitationWrites,
+  invitationId: string,
+  context: CommandContext,
+): Promise<void> => {
+  const { pool, clock } = writes;
+  const { customerId } = context;
+  const isKnown = (await findInvitation(pool, { customerId, invitationId })) !== undefined;
+  const now = isoTimestamp(clock.now());
+  const outcome = await runOnAccount(writes, { type: 'RevokeInvitation', now, invitationId }, context);
+  accountOf(outcome);
+  const hasRevoked = outcome.outcome === 'done' && outcome.position !== undefined;
+  if (!isKnown && !hasRevoked) throw notFound('invitation');
+  await deleteInvitation(pool, { customerId, invitationId });
+};
