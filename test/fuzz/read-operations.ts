@@ -44,6 +44,8 @@ export interface Operation {
   readonly takesIdempotencyKey: boolean;
   /** Any of these scopes suffices for a key. Empty if the operation needs no key. */
   readonly scopes: readonly string[];
+  /** Only a signed-in person may call it. */
+  readonly needsSession: boolean;
   readonly body?: { readonly mediaType: string; readonly required: boolean; readonly schema: Schema };
   /** The declared statuses. All others are errors in the envelope. */
   readonly statuses: readonly number[];
@@ -63,7 +65,10 @@ interface RawParameter extends Parameter {
 }
 interface RawOperation {
   readonly operationId: string;
-  readonly security?: readonly { readonly bearer?: readonly string[] }[];
+  readonly security?: readonly {
+    readonly bearer?: readonly string[];
+    readonly session?: readonly string[];
+  }[];
   readonly parameters?: readonly RawParameter[];
   readonly requestBody?: { readonly required?: boolean; readonly content: Readonly<Record<string, Media>> };
   readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, Media>> }>>;
@@ -117,6 +122,7 @@ const readOperation = (
     headerParameters: place('header').filter(({ name }) => !isIdempotencyKey(name)),
     takesIdempotencyKey: parameters.some(({ name }) => isIdempotencyKey(name)),
     scopes: security.flatMap(({ bearer = [] }) => bearer),
+    needsSession: security.some(({ session }) => session !== undefined),
     ...(media === undefined
       ? {}
       : {
