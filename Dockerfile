@@ -10,6 +10,7 @@ COPY bundle.js tsconfig.json ./
 COPY app ./app
 COPY cli ./cli
 COPY command ./command
+COPY console ./console
 COPY demo ./demo
 COPY domain ./domain
 COPY migrations ./migrations
@@ -28,6 +29,7 @@ ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000
 WORKDIR /app
 COPY --from=dependencies /build/node_modules ./node_modules
 COPY --from=build /build/dist/bundle ./dist/bundle
+COPY --from=build /build/console ./console
 COPY package.json ./
 # For a volume that its user may write to.
 RUN mkdir /data && chown node:node /data

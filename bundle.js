@@ -25,8 +25,7 @@ const external = [
   'knex',
   'oidc-provider',
   'pg-native',
-  // `keepNames` would name every function that it creates for a request.
-  'router',
+  'playwright-core',
   'testcontainers',
   'yaml',
 ];
@@ -82,7 +81,6 @@ const bundle = async (entryPoints, outdir) => {
     format: 'esm',
     target: 'node20',
     external,
-    keepNames: true,
     sourcemap: true,
     // Newer versions of Node define it. Without it, `pg` creates a `Response` to detect its platform, which loads all of
     // Node's `fetch`.

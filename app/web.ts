@@ -40,6 +40,7 @@ import type { SecretStore } from '../shared/secrets/secret-store.ts';
 import type { ObjectStore } from '../shared/storage/object-store.ts';
 import { version } from './version.ts';
 import { apiRoutes } from './api.ts';
+import { consoleRoutes } from './console-pages.ts';
 import { auditedKinds } from '../query/history/all-kinds.ts';
 import { subjectsOfRoutes } from './subjects-of-routes.ts';
 import { registerLedgerMetrics, requestDurations } from './metrics.ts';
@@ -108,6 +109,7 @@ export const createWeb = (options: WebOptions): { readonly app: Express; readonl
     : [];
   const routes = [
     ...api,
+    ...(isApi ? consoleRoutes() : []),
     ...(replace.routes ?? []),
     ...serviceRoutes({ version, parts: options.readiness, metrics: registry, stopping: options.isStopping }),
   ];

@@ -11,20 +11,19 @@ const OUT_OF_RANGE = 'must be from 1970 to 9999 in UTC';
 const LAST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const;
+const DAYS_BEFORE = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334] as const;
+const LEAP_DAYS_TO_1970 = 477;
 const MINUTE_MS = 60_000;
 const [ZERO, DASH, COLON, DOT, PLUS, UPPER_T, UPPER_Z] = [48, 45, 58, 46, 43, 84, 90] as const;
 const SHORTEST = 'YYYY-MM-DDThh:mm:ssZ'.length;
 
 const isDigit = (code: number): boolean => code >= ZERO && code <= ZERO + 9;
 
-const digits = (text: string, at: number, count: number): number => {
-  let number = 0;
-  for (let place = at; place < at + count; place += 1) {
-    const code = text.charCodeAt(place);
-    if (!isDigit(code)) return Number.NaN;
-    number = number * 10 + code - ZERO;
-  }
-  return number;
+/** The number of the two digits at `at`; else NaN, also for a number that is computed from it. */
+const twoDigits = (text: string, at: number): number => {
+  const tens = text.charCodeAt(at);
+  const ones = text.charCodeAt(at + 1);
+  return isDigit(tens) && isDigit(ones) ? 10 * (tens - ZERO) + (ones - ZERO) : Number.NaN;
 };
 
 /** `T` or `Z`, in either case. */
@@ -36,11 +35,19 @@ const isDate = (year: number, month: number, day: number): boolean => {
   return day >= 1 && (day <= (DAYS[month - 1] ?? 0) || isLeapDay);
 };
 
+/** Days since 1970-01-01 (proleptic Gregorian calendar). */
+const dayNumber = (year: number, month: number, day: number): number => {
+  const lastLeapYear = month > 2 ? year : year - 1;
+  const leapDays =
+    Math.floor(lastLeapYear / 4) - Math.floor(lastLeapYear / 100) + Math.floor(lastLeapYear / 400);
+  return 365 * (year - 1970) + leapDays - LEAP_DAYS_TO_1970 + (DAYS_BEFORE[month - 1] ?? 0) + day - 1;
+};
+
 /** Minutes of `Z`, `+hh:mm` or `-hh:mm` at the end of the text; else NaN. */
 const offsetMinutes = (text: string, at: number): number => {
   if (at === text.length - 1 && isLetter(text, at, UPPER_Z)) return 0;
   const sign = text.charCodeAt(at);
-  const [hours, minutes] = [digits(text, at + 1, 2), digits(text, at + 4, 2)];
+  const [hours, minutes] = [twoDigits(text, at + 1), twoDigits(text, at + 4)];
   const isOffset =
     at === text.length - 6 &&
     (sign === PLUS || sign === DASH) &&
@@ -54,7 +61,7 @@ const offsetMinutes = (text: string, at: number): number => {
 const fractionEnd = (text: string, from: number): number => {
   if (text.charCodeAt(from) !== DOT) return from;
   let at = from + 1;
-  while (isDigit(text.charCodeAt(at))) at += 1;
+  while (at < text.length && isDigit(text.charCodeAt(at))) at += 1;
   return at;
 };
 
@@ -70,8 +77,12 @@ const fractionMs = (text: string, from: number, end: number): number => {
 /** RFC 3339, 5.6: any offset and length of fraction. @returns milliseconds since the epoch, or the fault */
 export const readRfc3339 = (text: string): number | TimeFault => {
   if (text.length < SHORTEST) return NOT_RFC_3339;
-  const [year, month, day] = [digits(text, 0, 4), digits(text, 5, 2), digits(text, 8, 2)];
-  const [hour, minute, second] = [digits(text, 11, 2), digits(text, 14, 2), digits(text, 17, 2)];
+  const year = 100 * twoDigits(text, 0) + twoDigits(text, 2);
+  const month = twoDigits(text, 5);
+  const day = twoDigits(text, 8);
+  const hour = twoDigits(text, 11);
+  const minute = twoDigits(text, 14);
+  const second = twoDigits(text, 17);
   const isFormed =
     text.charCodeAt(4) === DASH &&
     text.charCodeAt(7) === DASH &&
@@ -83,8 +94,7 @@ export const readRfc3339 = (text: string): number | TimeFault => {
   const offsetMs = offsetMinutes(text, end) * MINUTE_MS;
   if (!isFormed || !isTime || end === 20 || Number.isNaN(offsetMs)) return NOT_RFC_3339;
   if (second === 60) return LEAP_SECOND;
-  // `Date.UTC` would read the years 0 to 99 as 1900 to 1999.
-  if (year < 1969) return OUT_OF_RANGE;
-  const atMs = Date.UTC(year, month - 1, day, hour, minute, second, fractionMs(text, 19, end)) - offsetMs;
+  const minutes = (24 * dayNumber(year, month, day) + hour) * 60 + minute;
+  const atMs = minutes * MINUTE_MS + second * 1_000 + fractionMs(text, 19, end) - offsetMs;
   return atMs >= 0 && atMs <= LAST_MS ? atMs : OUT_OF_RANGE;
 };

@@ -26,9 +26,9 @@ export const agentsProjection: Projection = {
   categories: [table.category],
   tables: [table.table],
   work: [AGENT_CHECK],
-  apply: async (client, events) => {
+  apply: async (client, events, purpose) => {
     await applyFolded(client, table, events);
-    await schedule(client, events);
+    if (purpose !== 'rows') await schedule(client, events);
   },
 };
 

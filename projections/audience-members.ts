@@ -1,4 +1,4 @@
-import type { ClientBase } from 'pg';
+import type { ClientBase, QueryConfig } from 'pg';
 import {
   audienceBatchEvents,
   audienceEvents,
@@ -11,6 +11,7 @@ import { int4Array, int8Array, textArray, uuidArray } from '../shared/postgres/b
 import { decodeEvent } from './engine/decode-event.ts';
 import { byStream } from './engine/fold-streams.ts';
 import { UnprojectableEventError } from './engine/projection.ts';
+import { inPieces, sendInOrder } from './engine/send-in-order.ts';
 
 /** A request without an audience event for these days is abandoned: retries end after two days. */
 const ABANDONED_DAYS = 5;
@@ -52,28 +53,34 @@ function* inSteps<Item>(
   if (step.length > 0) yield step;
 }
 
-export const storeParts = async (client: ClientBase, events: readonly RecordedEvent[]): Promise<void> => {
-  if (events.length === 0) return;
-  const parts = events.map((event) => {
-    const data = decodeEvent(event, audienceBatchEvents).data as AudienceMembersStored;
-    return { ...event.metadata, batchId: idOfStream(event), part: data.part, body: JSON.stringify(data) };
-  });
-  await client.query({
-    name: 'audience-batches-store',
-    text: `insert into audience_batches (customer_id, batch_id, part, stored_at, body)
-           select customer_id, batch_id, part, stored_at::timestamptz, body
-           from unnest($1::bigint[], $2::uuid[], $3::int[], $4::text[], $5::text[])
-             as n(customer_id, batch_id, part, stored_at, body)
-           on conflict do nothing`,
-    values: [
-      customersOf(parts),
-      uuidArray(parts.map(({ batchId }) => batchId)),
-      int4Array(parts.map(({ part }) => part)),
-      textArray(parts.map(({ occurredAt }) => occurredAt)),
-      textArray(parts.map(({ body }) => body)),
-    ],
-  });
-};
+export const storeParts = (client: ClientBase, events: readonly RecordedEvent[]): Promise<void> =>
+  sendInOrder(client, partInserts(events));
+
+function* partInserts(events: readonly RecordedEvent[]): Generator<QueryConfig> {
+  for (const piece of inPieces(events)) {
+    const parts = piece.map((event) => {
+      const data = decodeEvent(event, audienceBatchEvents).data as AudienceMembersStored;
+      const { customerId, occurredAt } = event.metadata;
+      const [batchId, { part }] = [idOfStream(event), data];
+      return { customerId, occurredAt, batchId, part, body: JSON.stringify(data) };
+    });
+    yield {
+      name: 'audience-batches-store',
+      text: `insert into audience_batches (customer_id, batch_id, part, stored_at, body)
+             select customer_id, batch_id, part, stored_at::timestamptz, body
+             from unnest($1::bigint[], $2::uuid[], $3::int[], $4::text[], $5::text[])
+               as n(customer_id, batch_id, part, stored_at, body)
+             on conflict do nothing`,
+      values: [
+        customersOf(parts),
+        uuidArray(parts.map(({ batchId }) => batchId)),
+        int4Array(parts.map(({ part }) => part)),
+        textArray(parts.map(({ occurredAt }) => occurredAt)),
+        textArray(parts.map(({ body }) => body)),
+      ],
+    };
+  }
+}
 
 interface AudienceChange {
   readonly event: RecordedEvent;
@@ -83,17 +90,17 @@ interface AudienceChange {
   readonly batch: AudienceBatch | undefined;
 }
 
-const changeOf = (event: RecordedEvent): AudienceChange => {
-  const decoded = decodeEvent(event, audienceEvents) as AudienceEvent;
-  return {
-    event,
-    customerId: event.metadata.customerId,
-    audienceId: idOfStream(event),
-    isArchived: decoded.type === 'AudienceArchived',
-    // `AudienceMembersForgotten` changes nothing here: the erasure deleted the rows itself.
-    batch: decoded.type === 'AudienceSynced' ? decoded.data.batch : undefined,
-  };
-};
+/** The events are decoded before, for the row. `AudienceMembersForgotten` changes nothing here: the erasure did. */
+const changeOf = (event: RecordedEvent): AudienceChange => ({
+  event,
+  customerId: event.metadata.customerId,
+  audienceId: idOfStream(event),
+  isArchived: event.type === 'AudienceArchived',
+  batch: event.type === 'AudienceSynced' ? batchOf(event) : undefined,
+});
+
+const batchOf = (event: RecordedEvent): AudienceBatch | undefined =>
+  (decodeEvent(event, audienceEvents) as Extract<AudienceEvent, { type: 'AudienceSynced' }>).data.batch;
 
 /** The n-th events of all streams are applied together: no statement changes an audience twice. */
 export const applyMembers = async (client: ClientBase, events: readonly RecordedEvent[]): Promise<void> => {

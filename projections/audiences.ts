@@ -1,4 +1,4 @@
-import type { ClientBase } from 'pg';
+import type { ClientBase, QueryConfig } from 'pg';
 import { SIZES_KEPT_DAYS, type Audience } from '../domain/audiences/resource.ts';
 import { AUDIENCE, AUDIENCE_BATCH, audienceFold, type AudienceState } from '../domain/audiences/audience.ts';
 import { taskEvents, type TaskEvent } from '../domain/tasks/events.ts';
@@ -8,6 +8,7 @@ import { int8Array, textArray, uuidArray } from '../shared/postgres/binary-array
 import { applyMembers, latestByCustomer, storeParts } from './audience-members.ts';
 import { decodeEvent } from './engine/decode-event.ts';
 import type { Projection } from './engine/projection.ts';
+import { inPieces, sendInOrder } from './engine/send-in-order.ts';
 import { applyFolded, type FoldedTable } from './folded-rows.ts';
 import { syncedResourceColumns } from './synced-resource-columns.ts';
 
@@ -61,22 +62,8 @@ const TASK_DAYS = 30;
 
 const finishTasks = async (client: ClientBase, events: readonly RecordedEvent[]): Promise<void> => {
   if (events.length === 0) return;
-  const bodies = events.map((event) => (decodeEvent(event, taskEvents) as TaskEvent).data);
+  await sendInOrder(client, taskInserts(events));
   const latest = latestByCustomer(events);
-  await client.query({
-    name: 'tasks-insert',
-    text: `insert into tasks (customer_id, task_id, accepted_at, body)
-           select customer_id, task_id, accepted_at::timestamptz, body
-           from unnest($1::bigint[], $2::uuid[], $3::text[], $4::text[])
-             as n(customer_id, task_id, accepted_at, body)
-           on conflict do nothing`,
-    values: [
-      int8Array(events.map(({ metadata }) => metadata.customerId)),
-      uuidArray(bodies.map(({ taskId }) => taskId)),
-      textArray(events.map(({ metadata }) => metadata.occurredAt)),
-      textArray(bodies.map((body) => JSON.stringify(body))),
-    ],
-  });
   await client.query({
     name: 'tasks-purge',
     text: `delete from tasks t using unnest($1::bigint[], $2::text[]) as n(customer_id, at)
@@ -85,3 +72,23 @@ const finishTasks = async (client: ClientBase, events: readonly RecordedEvent[])
     values: [int8Array([...latest.keys()]), textArray([...latest.values()]), TASK_DAYS],
   });
 };
+
+function* taskInserts(events: readonly RecordedEvent[]): Generator<QueryConfig> {
+  for (const piece of inPieces(events)) {
+    const bodies = piece.map((event) => (decodeEvent(event, taskEvents) as TaskEvent).data);
+    yield {
+      name: 'tasks-insert',
+      text: `insert into tasks (customer_id, task_id, accepted_at, body)
+             select customer_id, task_id, accepted_at::timestamptz, body
+             from unnest($1::bigint[], $2::uuid[], $3::text[], $4::text[])
+               as n(customer_id, task_id, accepted_at, body)
+             on conflict do nothing`,
+      values: [
+        int8Array(piece.map(({ metadata }) => metadata.customerId)),
+        uuidArray(bodies.map(({ taskId }) => taskId)),
+        textArray(piece.map(({ metadata }) => metadata.occurredAt)),
+        textArray(bodies.map((body) => JSON.stringify(body))),
+      ],
+    };
+  }
+}

@@ -37,11 +37,15 @@ export const addItems = (
     let sum = own.get(place);
     if (sum === undefined) {
       sum = sumOf(sums, {
-        ...source,
+        customerId: source.customerId,
+        sourceId: source.sourceId,
         advertiserId,
         hourMs: hour * HOUR_MS,
         eventType: typeAt(data, item),
         currency: entryAt(currencies, item) ?? '',
+        count: 0,
+        millionths: 0,
+        rest: 0,
       });
       own.set(place, sum);
     }
@@ -54,13 +58,12 @@ export const addItems = (
 const TYPES_MAX = 64;
 const ITEMS_MAX = 16_384;
 
-const sumOf = (sums: HourSums, row: Omit<HourSum, 'count' | 'millionths' | 'rest'>): HourSum => {
-  const key = `${row.customerId} ${row.sourceId} ${row.hourMs} ${row.eventType} ${row.currency}`;
+const sumOf = (sums: HourSums, zero: HourSum): HourSum => {
+  const key = `${zero.customerId} ${zero.sourceId} ${zero.hourMs} ${zero.eventType} ${zero.currency}`;
   const known = sums.get(key);
   if (known !== undefined) return known;
-  const sum = { ...row, count: 0, millionths: 0, rest: 0 };
-  sums.set(key, sum);
-  return sum;
+  sums.set(key, zero);
+  return zero;
 };
 
 const addValue = (sum: HourSum, value: number): void => {

@@ -124,8 +124,10 @@ type Source = Pick<Segment, 'customerId' | 'sourceId'>;
 /** Purged by age, so a segment contains events of one UTC day. */
 const dayOf = (recordedAt: string): string => recordedAt.slice(0, 10);
 
-const newSegment = (source: Source, revision: number): Segment => ({
-  ...source,
+// Written out here and below: an object that is spread and then extended takes 20 times as long.
+const newSegment = ({ customerId, sourceId }: Source, revision: number): Segment => ({
+  customerId,
+  sourceId,
   firstRevision: revision,
   lastRevision: revision,
   recordedAt: '',
@@ -135,19 +137,21 @@ const newSegment = (source: Source, revision: number): Segment => ({
 
 const fingerprintsIn = (sourceId: string, data: ConversionsLogged): Buffer => {
   const { eventIds } = data;
-  const words = new Uint32Array(FINGERPRINT_WORDS * eventIds.length);
+  const bytes = Buffer.allocUnsafe(Uint32Array.BYTES_PER_ELEMENT * FINGERPRINT_WORDS * eventIds.length);
+  // A view: a memory block for each event would burden the garbage collector.
+  const words = new Uint32Array(bytes.buffer, bytes.byteOffset, FINGERPRINT_WORDS * eventIds.length);
   const fingerprintInto = fingerprintsOf(sourceId);
   for (let item = 0; item < eventIds.length; item += 1) {
     fingerprintInto(typeAt(data, item), eventIds[item] as string, words, FINGERPRINT_WORDS * item);
   }
   // Native byte order: little-endian on every supported machine.
-  return Buffer.from(words.buffer);
+  return bytes;
 };
 
 const healthAfter = (
   before: SourceHealth | undefined,
   event: RecordedEvent,
-  source: Source,
+  { customerId, sourceId }: Source,
   data: ConversionsLogged,
 ): SourceHealth => {
   const items = data.eventTimes.length;
@@ -156,7 +160,8 @@ const healthAfter = (
   // Each event of a call repeats the call's rejections: count the last one only.
   const isError = data.rejected > 0 && data.last;
   return {
-    ...source,
+    customerId,
+    sourceId,
     advertiserId: data.advertiserId,
     revision: event.revision,
     status: data.health,
@@ -226,11 +231,13 @@ const insertSegments = (segments: readonly Segment[]): QueryConfig => {
 };
 
 const insertCommands = (segments: readonly Segment[]): QueryConfig => {
-  const rows = segments.flatMap((segment) =>
-    segment.commandIds.map((commandId, at) => ({
-      ...segment,
+  const rows = segments.flatMap(({ customerId, sourceId, recordedAt, firstRevision, commandIds }) =>
+    commandIds.map((commandId, at) => ({
+      customerId,
+      sourceId,
+      recordedAt,
       commandId,
-      revision: segment.firstRevision + at,
+      revision: firstRevision + at,
     })),
   );
   return {

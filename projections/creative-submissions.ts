@@ -13,6 +13,7 @@ import { UUID_STREAM } from './folded-rows.ts';
 export const creativeSubmissionsProjection: Projection = {
   name: 'creative-submissions',
   categories: [CREATIVE],
+  rowEvents: { categories: [CREATIVE], types: ['CreativeSubmitted'] },
   tables: ['creative_submissions'],
   apply: async (client, events) => {
     const submissions = events.flatMap(submissionsOf);

@@ -19,14 +19,15 @@ import type { Projection } from './engine/projection.ts';
 export const sellersProjection: Projection = {
   name: 'sellers',
   categories: [SELLERS, CAMPAIGN, CREATIVE],
+  rowEvents: { categories: [SELLERS] },
   tables: ['sellers'],
   work: [LAUNCHED_CAMPAIGN, CHANGED_CREATIVE, SUBMISSION],
-  apply: async (client, events) => {
+  apply: async (client, events, purpose) => {
     await writeSellers(
       client,
       events.filter(({ stream }) => categoryOf(stream) === SELLERS),
     );
-    await listWork(client, events);
+    if (purpose !== 'rows') await listWork(client, events);
   },
 };
 

@@ -70,19 +70,28 @@ const counts: CountTable<SyndicationRecord> = {
 export const syndicationProjection: Projection = {
   name: 'syndication',
   categories: [SYNDICATION, ADVERTISER, ...Object.values(RESOURCES)],
+  rowEvents: { categories: [SYNDICATION] },
   tables: [table.table, counts.table],
   work: [SYNDICATION_WORK],
   compared: { [counts.table]: nonZeroCounts },
-  apply: async (client, events) => {
-    for (const some of cutBeforeSwitchOns(events)) await applySome(client, some);
+  apply: async (client, events, purpose) => {
+    if (purpose === 'rows') await applyRecords(client, events);
+    else for (const some of cutBeforeSwitchOns(events)) await applySome(client, some);
   },
 };
 
-const applySome = async (client: ClientBase, events: readonly RecordedEvent[]): Promise<void> => {
+const applyRecords = async (
+  client: ClientBase,
+  events: readonly RecordedEvent[],
+): Promise<readonly RowChange<SyndicationRecord>[]> => {
   const records = events.filter(({ stream }) => categoryOf(stream) === SYNDICATION);
   const changes = await applyFolded(client, table, records);
   await addCounts(client, counts, changes);
-  await listWork(client, changes);
+  return changes;
+};
+
+const applySome = async (client: ClientBase, events: readonly RecordedEvent[]): Promise<void> => {
+  await listWork(client, await applyRecords(client, events));
   await listArchived(
     client,
     events.filter(({ type }) => type === 'AdvertiserArchived'),
@@ -97,7 +106,7 @@ const applySome = async (client: ClientBase, events: readonly RecordedEvent[]): 
 };
 
 /**
- * Archiving affects records that are on by then. If a batch, e.g. of a rebuild, also contained later
+ * Archiving affects records that are on by then. If a batch also contained later
  * switch-ons, it would see their state. So the batch is cut before them.
  */
 const cutBeforeSwitchOns = (events: readonly RecordedEvent[]): readonly (readonly RecordedEvent[])[] => {

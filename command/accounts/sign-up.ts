@@ -79,11 +79,17 @@ export const verifyEmail = async (
   if (!(await passwords.verify(pending.passwordHash, password))) {
     throw unauthorized('The password is not the one of the sign-up.');
   }
-  await takeLink(pool, 'sign-up', token, request.commandId);
   const user = await openOwnAccount(writes, customerId, pending, true, request);
-  if (user === undefined) throw conflict('You have an account already. Sign in.');
+  if (user === undefined) throw notFinished();
+  // Last: after a failure before, the same link opens the account once the sweep has freed the address.
+  await takeLink(pool, 'sign-up', token, request.commandId);
   return startSession(writes, user, 'sign-up', request);
 };
+
+const notFinished = () =>
+  conflict(
+    'The address has an account, or its sign-up was interrupted. Sign in; if that fails, repeat this in 15 minutes.',
+  );
 
 /**
  * The address and the hash come first: they have no effect without the account, and one of two sign-ups at once gets the

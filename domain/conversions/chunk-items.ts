@@ -1,6 +1,6 @@
-import type { EventType } from '../event-sources/event-type.ts';
+import { DEFAULT_EVENT_TYPE, type EventType } from '../event-sources/event-type.ts';
 import type { ConversionsLogged, ConversionsLoggedEvent, Dictionary, Health, MoreMembers } from './events.ts';
-import type { ItemColumns, Rejection } from './validate-items.ts';
+import type { Rejection, SentItem, ValidItems } from './validate-items.ts';
 
 export interface CallFacts {
   readonly advertiserId: number;
@@ -33,12 +33,13 @@ const moreBytes = (more: MoreMembers): number => {
   return more.userMatch === undefined ? bytes : 2 * bytes + SEAL_BYTES;
 };
 
-const itemBytes = (items: ItemColumns, item: number): number => {
+const itemBytes = (items: ValidItems, item: number): number => {
+  const { eventId, customEventName } = items.sent[item] as SentItem;
   const more = items.more[item];
   return (
     ITEM_NUMBERS_BYTES +
-    jsonBytes(items.eventIds[item]) +
-    jsonBytes(items.customEventNames[item]) +
+    jsonBytes(eventId) +
+    jsonBytes(customEventName) +
     (more === undefined ? 0 : moreBytes(more))
   );
 };
@@ -50,7 +51,7 @@ export interface SizedEvent {
 
 /** One event without items if all were rejected. @param firstChunk the call's chunks already in the stream */
 export const chunkItems = (
-  items: ItemColumns,
+  items: ValidItems,
   accepted: readonly number[],
   facts: CallFacts,
   firstChunk: number,
@@ -94,14 +95,15 @@ type Columns = Pick<
   'eventIds' | 'eventTimes' | 'eventTypes' | 'values' | 'currencies' | 'customEventNames' | 'more'
 >;
 
-const columnsOf = (items: ItemColumns, chunk: readonly number[]): Columns => {
-  const values = chunk.map((item) => items.values[item] ?? null);
-  const currencies = dictionaryOf(items.currencies, chunk);
-  const customEventNames = dictionaryOf(items.customEventNames, chunk);
+const columnsOf = (items: ValidItems, chunk: readonly number[]): Columns => {
+  const sent = chunk.map((item) => items.sent[item] as SentItem);
+  const values = sent.map(({ value }) => value ?? null);
+  const currencies = dictionaryOf(sent, ({ currency }) => currency);
+  const customEventNames = dictionaryOf(sent, ({ customEventName }) => customEventName);
   const more = moreOf(items.more, chunk);
-  const eventTypes = dictionaryOf(items.eventTypes, chunk) ?? { of: [] };
+  const eventTypes = dictionaryOf(sent, ({ eventType = DEFAULT_EVENT_TYPE }) => eventType) ?? { of: [] };
   return {
-    eventIds: chunk.map((item) => items.eventIds[item] as string),
+    eventIds: sent.map(({ eventId }) => eventId),
     eventTimes: chunk.map((item) => items.times[item] as number),
     eventTypes,
     ...(values.some((value) => value !== null) ? { values } : {}),
@@ -112,24 +114,16 @@ const columnsOf = (items: ItemColumns, chunk: readonly number[]): Columns => {
 };
 
 const dictionaryOf = <Text extends string>(
-  column: readonly (Text | undefined)[],
-  chunk: readonly number[],
+  sent: readonly SentItem[],
+  textOf: (item: SentItem) => Text | undefined,
 ): (Dictionary & { of: Text[] }) | undefined => {
-  const places = new Map<Text, number>();
-  const indexes: number[] = [];
-  let areAllFirst = true;
-  for (const item of chunk) {
-    const text = column[item];
-    let place = -1;
-    if (text !== undefined) {
-      place = places.get(text) ?? places.size;
-      if (place === places.size) places.set(text, place);
-    }
-    if (place !== 0) areAllFirst = false;
-    indexes.push(place);
-  }
-  if (places.size === 0) return undefined;
-  return { of: [...places.keys()], ...(areAllFirst ? {} : { indexes }) };
+  const texts = new Set(sent.map(textOf));
+  const hasGaps = texts.delete(undefined);
+  if (texts.size === 0) return undefined;
+  const of = [...texts] as Text[];
+  if (of.length === 1 && !hasGaps) return { of };
+  const places = new Map<Text | undefined, number>(of.map((text, place) => [text, place]));
+  return { of, indexes: sent.map((item) => places.get(textOf(item)) ?? -1) };
 };
 
 const moreOf = (

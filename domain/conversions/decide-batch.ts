@@ -1,6 +1,6 @@
 import type { Health } from './events.ts';
 import { FINGERPRINT_WORDS } from './fingerprint.ts';
-import type { ItemColumns, ValidatedItems } from './validate-items.ts';
+import type { ValidatedItems, ValidItems } from './validate-items.ts';
 
 /** Four words at `at` are a fingerprint. `spot`: its slot in the hash tables (`table-hash.ts`), if known. */
 export interface FingerprintSet {
@@ -24,7 +24,7 @@ export interface BatchDecision {
  * @param spots slots of the items' fingerprints
  */
 export const decideBatch = (
-  items: ItemColumns,
+  items: ValidItems,
   known: FingerprintSet,
   fresh: FreshFingerprints,
   spots?: Uint32Array,

@@ -25,44 +25,30 @@ const mixLast = (word: number): number => {
 
 const rotate = (word: number, bits: number): number => (word << bits) | (word >>> (32 - bits));
 
-/** Two UTF-16 code units a word, the first in the low half. Grows with the longest text. */
-let words = new Uint32Array(512);
-const BLOCK_WORDS = 4;
-
-const growFor = (length: number): void => {
-  if (length / 2 + BLOCK_WORDS <= words.length) return;
-  words = new Uint32Array(2 ** Math.ceil(Math.log2(length / 2 + BLOCK_WORDS)));
+/** Two UTF-16 code units, the first in the low half; zero behind the end. */
+const wordAt = (text: string, unit: number): number => {
+  const low = unit < text.length ? text.charCodeAt(unit) : 0;
+  return unit + 1 < text.length ? low | (text.charCodeAt(unit + 1) << 16) : low;
 };
 
 /** Writes the hash of `text` to `out[at .. at + 3]`. @param seed four words, e.g. another hash */
 const hashInto = (text: string, seed: Uint32Array, out: Uint32Array, at: number): void => {
   const { length } = text;
-  growFor(length);
-  let word = 0;
-  for (let unit = 1; unit < length; unit += 2, word += 1) {
-    words[word] = text.charCodeAt(unit - 1) | (text.charCodeAt(unit) << 16);
-  }
-  if (length % 2 === 1) words[word] = text.charCodeAt(length - 1);
-  hashWordsInto(length, seed, out, at);
-};
-
-const hashWordsInto = (length: number, seed: Uint32Array, out: Uint32Array, at: number): void => {
   let h1 = seed[0] as number;
   let h2 = seed[1] as number;
   let h3 = seed[2] as number;
   let h4 = seed[3] as number;
-  // Pads the last block with zeros. The length distinguishes it from a text that ends in U+0000.
-  for (let word = (length + 1) >>> 1; word % BLOCK_WORDS !== 0; word += 1) words[word] = 0;
-  for (let word = 0; 2 * word < length; word += BLOCK_WORDS) {
-    h1 ^= imul(rotate(imul(words[word] as number, C1), 15), C2);
+  for (let unit = 0; unit < length; unit += 8) {
+    h1 ^= imul(rotate(imul(wordAt(text, unit), C1), 15), C2);
     h1 = (imul((rotate(h1, 19) + h2) | 0, 5) + 0x561ccd1b) | 0;
-    h2 ^= imul(rotate(imul(words[word + 1] as number, C2), 16), C3);
+    h2 ^= imul(rotate(imul(wordAt(text, unit + 2), C2), 16), C3);
     h2 = (imul((rotate(h2, 17) + h3) | 0, 5) + 0x0bcaa747) | 0;
-    h3 ^= imul(rotate(imul(words[word + 2] as number, C3), 17), C4);
+    h3 ^= imul(rotate(imul(wordAt(text, unit + 4), C3), 17), C4);
     h3 = (imul((rotate(h3, 15) + h4) | 0, 5) + 0x96cd1c35) | 0;
-    h4 ^= imul(rotate(imul(words[word + 3] as number, C4), 18), C1);
+    h4 ^= imul(rotate(imul(wordAt(text, unit + 6), C4), 18), C1);
     h4 = (imul((rotate(h4, 13) + h1) | 0, 5) + 0x32ac3b17) | 0;
   }
+  // Distinguishes a text from one that also has U+0000 at its end.
   h1 ^= length;
   h2 ^= length;
   h3 ^= length;

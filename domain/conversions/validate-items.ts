@@ -20,23 +20,29 @@ export interface Rejection {
   readonly reason: string;
 }
 
-/** Valid items, in columns: a batch of 10,000 does not create 10,000 objects. */
-export interface ItemColumns {
+/** The members of a valid item that are logged as they were sent. */
+export interface SentItem {
+  readonly eventId: string;
+  readonly eventType?: EventType;
+  readonly value?: number;
+  readonly currency?: string;
+  readonly customEventName?: string;
+}
+
+/** Valid items. Their members are not copied into lists, to reduce GC pressure. */
+export interface ValidItems {
+  /** The index of each item in the call. */
   readonly places: number[];
-  readonly eventIds: string[];
-  readonly eventTypes: EventType[];
+  readonly sent: SentItem[];
   /** Milliseconds since the epoch. */
   readonly times: number[];
-  readonly values: (number | null)[];
-  readonly currencies: (string | undefined)[];
-  readonly customEventNames: (string | undefined)[];
   readonly more: (MoreMembers | undefined)[];
   /** `FINGERPRINT_WORDS` words each. */
   readonly fingerprints: Uint32Array;
 }
 
 export interface ValidatedItems {
-  readonly items: ItemColumns;
+  readonly items: ValidItems;
   readonly rejected: readonly Rejection[];
 }
 
@@ -57,14 +63,10 @@ const knownTypes: ReadonlySet<unknown> = new Set(EventType.options);
 
 export const validateItems = (sent: readonly unknown[], rules: ItemRules): ValidatedItems => {
   const rejected: Rejection[] = [];
-  const items: ItemColumns = {
+  const items: ValidItems = {
     places: [],
-    eventIds: [],
-    eventTypes: [],
+    sent: [],
     times: [],
-    values: [],
-    currencies: [],
-    customEventNames: [],
     more: [],
     fingerprints: new Uint32Array(FINGERPRINT_WORDS * sent.length),
   };
@@ -95,7 +97,7 @@ const typeProblem = (eventType: unknown, { allowed }: ItemCheck): string | undef
 const unreadable = ({ member, fault }: UnreadableItem): string =>
   isMemberName(member) ? `${member} must not hold ${fault}` : `must not hold ${fault}`;
 
-const addItem = (item: unknown, index: number, items: ItemColumns, check: ItemCheck): string | undefined => {
+const addItem = (item: unknown, index: number, items: ValidItems, check: ItemCheck): string | undefined => {
   if (!isItem(item)) return 'must be an object';
   if (item instanceof UnreadableItem) return unreadable(item);
   const { eventId, eventTime, eventType = DEFAULT_EVENT_TYPE, value, currency, customEventName } = item;
@@ -124,12 +126,8 @@ const addItem = (item: unknown, index: number, items: ItemColumns, check: ItemCh
   const place = FINGERPRINT_WORDS * items.places.length;
   check.fingerprintInto(eventType as EventType, eventId as string, items.fingerprints, place);
   items.places.push(index);
-  items.eventIds.push(eventId as string);
-  items.eventTypes.push(eventType as EventType);
+  items.sent.push(item as unknown as SentItem);
   items.times.push(timeMs);
-  items.values.push(value ?? null);
-  items.currencies.push(currency);
-  items.customEventNames.push(customEventName as string | undefined);
   items.more.push(isPlain ? undefined : moreOf(item));
   return undefined;
 };

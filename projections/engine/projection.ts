@@ -1,6 +1,9 @@
 import type { ClientBase } from 'pg';
-import type { RecordedEvent } from '../../shared/event-store/event-store.ts';
+import type { EventFilter, RecordedEvent } from '../../shared/event-store/event-store.ts';
 import type { Comparison } from './comparison.ts';
+
+/** `rows`: for a copy. The live read model has requested the work that the events cause. */
+export type Purpose = 'rows' | 'rows and work';
 
 /** The engine (`projection-runner.ts`) does the rest: checkpoint, leadership, retries, parking. */
 export interface Projection {
@@ -15,13 +18,15 @@ export interface Projection {
   forget?(client: ClientBase): Promise<void>;
   /** Other events only move the checkpoint. */
   readonly categories: readonly string[];
+  /** The events that change rows. A rebuild reads no others. Default: all of `categories`. */
+  readonly rowEvents?: EventFilter;
   /**
    * Idempotent: an event whose revision a row already has changes nothing. Set-based: one call may contain
    * thousands of events. Names tables without a schema, because `copy/` uses another one.
    * @throws UnprojectableEventError for an event that can never be applied (unknown version, a gap in its
    *   stream); any database error
    */
-  apply(client: ClientBase, events: readonly RecordedEvent[]): Promise<void>;
+  apply(client: ClientBase, events: readonly RecordedEvent[], purpose?: Purpose): Promise<void>;
 }
 
 /** A count of zero may have a row or none. */

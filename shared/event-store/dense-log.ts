@@ -9,11 +9,10 @@ import {
 } from './followed-log.ts';
 import type { LogReach } from './log-reach.ts';
 
-/** `count` positions in order, of which `events` are in the wanted categories. */
+/** `count` positions in order, of which `events` are wanted. */
 export interface DensePage {
   readonly events: readonly RecordedEvent[];
   readonly count: number;
-  readonly first: number;
   readonly last: number;
   readonly bytes: number;
   readonly atEnd: boolean;
@@ -43,9 +42,7 @@ async function* follow(dense: DenseLog, after: Position, signal: AbortSignal): A
   while (!signal.aborted) {
     // Before the page: a position that becomes known during the read may be missing from the page.
     const { known } = reach;
-    const piece = await untilRead(onReadFailed, signal, () =>
-      readPiece(dense, last, { limit: PAGE_EVENTS, categories: undefined }),
-    );
+    const piece = await untilRead(onReadFailed, signal, () => readPiece(dense, last, { limit: PAGE_EVENTS }));
     if (piece === undefined) return;
     const next = parsePosition(piece.position);
     if (next > last || !reportedCaughtUp) yield piece;
@@ -93,10 +90,9 @@ const assertReaches = (head: number, position: number): void => {
   }
 };
 
-const assertContiguous = (last: number, page: DensePage): void => {
-  if (page.first !== last + 1 || page.last !== last + page.count) {
-    throw new LogGapError(
-      `after ${last}: expected ${page.count} positions in a row, got ${page.first} to ${page.last}`,
-    );
+/** Positions are unique, so as many as this leave no gap. */
+const assertContiguous = (after: number, page: DensePage): void => {
+  if (page.last !== after + page.count) {
+    throw new LogGapError(`after ${after}: ${page.count} positions, but the last of them is ${page.last}`);
   }
 };

@@ -113,15 +113,16 @@ export interface ReadAllOptions {
   readonly limit: number;
 }
 
-/** A category is the part of a stream's name before its first `-`. */
-export interface SubscriptionFilter {
-  readonly categories: readonly string[];
+/** Without a member, all. A category is the part of a stream's name before its first `-`. */
+export interface EventFilter {
+  readonly categories?: readonly string[] | undefined;
+  readonly types?: readonly string[] | undefined;
 }
 
 export interface SubscribeOptions {
   /** Exclusive. */
   readonly after: Position;
-  readonly filter?: SubscriptionFilter;
+  readonly filter?: EventFilter;
   /** 1 to 10,000. Default: 1,000. */
   readonly batchSize?: number;
   readonly signal: AbortSignal;
@@ -195,6 +196,13 @@ export const categoryOf = (stream: string): string => {
   const dash = stream.indexOf('-');
   return dash < 0 ? stream : stream.slice(0, dash);
 };
+
+/** @param category default: of the event's stream */
+export const isWanted = (
+  { categories, types }: EventFilter,
+  { stream, type }: Pick<RecordedEvent, 'stream' | 'type'>,
+  category = categoryOf(stream),
+): boolean => categories?.includes(category) !== false && types?.includes(type) !== false;
 
 /** For positions that clients send. */
 export const isPosition = (store: Pick<EventStore, 'distance'>, text: string): text is Position => {

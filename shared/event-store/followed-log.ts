@@ -1,17 +1,16 @@
 import type { Logger } from 'pino';
 import { backoffMs, sleep } from '../async/backoff.ts';
-import { LogGapError, type EventBatch, type Position } from './event-store.ts';
+import { LogGapError, type EventBatch, type EventFilter, type Position } from './event-store.ts';
 import { unlessAborted } from '../async/abortable.ts';
 
 export interface LogPiece extends EventBatch {
   readonly bytes: number;
 }
 
-export interface PageRequest {
+export interface PageRequest extends EventFilter {
   /** Exclusive. */
   readonly after: Position;
   readonly limit: number;
-  readonly categories: readonly string[] | undefined;
 }
 
 /** @param failures consecutive, at least 1 */

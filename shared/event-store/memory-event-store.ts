@@ -2,7 +2,7 @@ import { isoTimestamp, systemClock, type Clock } from '../async/clock.ts';
 import { appendLimits, encodeAppend, type AppendRequest } from './append-request.ts';
 import { parsePosition, printPosition } from './dense-position.ts';
 import {
-  categoryOf,
+  isWanted,
   EventStoreUnavailableError,
   WrongExpectedRevisionError,
   type AppendResult,
@@ -83,12 +83,11 @@ export const createMemoryEventStore = (clock: Clock = systemClock): EventStore =
     return resultOf(stream.at(-1) as RecordedEvent, false);
   };
 
-  const readPage: DenseLog['readPage'] = async (after, { limit, categories }) => {
+  const readPage: DenseLog['readPage'] = async (after, { limit, ...filter }) => {
     const page = all.slice(after, after + limit);
     return {
-      events: page.filter((event) => categories?.includes(categoryOf(event.stream)) ?? true),
+      events: page.filter((event) => isWanted(filter, event)),
       count: page.length,
-      first: page.length === 0 ? 0 : after + 1,
       last: page.length === 0 ? 0 : after + page.length,
       bytes: 0,
       atEnd: after + page.length >= all.length,

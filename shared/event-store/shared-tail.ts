@@ -1,13 +1,12 @@
 import { createWakeUp, type WakeUp } from '../async/wake-up.ts';
-import { comparePositions, type EventBatch, type Position } from './event-store.ts';
+import { comparePositions, type EventBatch, type EventFilter, type Position } from './event-store.ts';
 import type { FollowedLog } from './followed-log.ts';
 import { createTailBuffer, type TailBounds, type TailBuffer } from './tail-buffer.ts';
 
-export interface TailReaderOptions {
+export interface TailReaderOptions extends EventFilter {
   /** Exclusive. Must be the end of the log as the reader last saw it. */
   readonly after: Position;
   readonly batchSize: number;
-  readonly categories: readonly string[] | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -103,10 +102,10 @@ const leave = (run: Run, reader: Reader): void => {
 const nextBatch = async (
   run: Run,
   reader: Reader,
-  { batchSize, categories, signal }: TailReaderOptions,
+  { batchSize, signal, ...filter }: TailReaderOptions,
 ): Promise<EventBatch | undefined> => {
   while (!signal.aborted && !reader.isDropped) {
-    const batch = run.buffer.take(reader.position, batchSize, categories);
+    const batch = run.buffer.take(reader.position, batchSize, filter);
     if (batch.position !== reader.position || (batch.caughtUp && !reader.reportedCaughtUp)) {
       reader.position = batch.position;
       reader.reportedCaughtUp = batch.caughtUp;

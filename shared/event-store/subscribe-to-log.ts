@@ -19,7 +19,6 @@ export async function* subscribeToLog(
   if (!Number.isInteger(batchSize) || batchSize < 1 || batchSize > BATCH_SIZE.max) {
     throw new RangeError(`batchSize must be 1 to 10,000, not ${batchSize}`);
   }
-  const categories = filter?.categories;
   let position = options.after;
   let reportedCaughtUp = false;
   while (!signal.aborted) {
@@ -27,7 +26,7 @@ export async function* subscribeToLog(
     const page = await untilRead(source.onReadFailed, signal, (failures) => {
       // A page may be too large to be read in time: each failure halves the page size.
       const limit = Math.max(1, Math.floor(batchSize / 2 ** failures));
-      return source.readPage({ after, limit, categories });
+      return source.readPage({ after, limit, ...filter });
     });
     if (page === undefined) return;
     const { events, caughtUp } = page;
@@ -38,7 +37,7 @@ export async function* subscribeToLog(
       yield { events, position, caughtUp };
     }
     // `caughtUp` in the tail's buffer may be older than this page.
-    const reader = caughtUp ? tail.join({ after: position, batchSize, categories, signal }) : undefined;
+    const reader = caughtUp ? tail.join({ after: position, batchSize, signal, ...filter }) : undefined;
     if (reader === undefined) {
       if (!isNews) await sleep(LOOK_AGAIN_MS, signal);
       continue;

@@ -1,7 +1,9 @@
 import {
   categoryOf,
   comparePositions,
+  isWanted,
   type EventBatch,
+  type EventFilter,
   type Position,
   type RecordedEvent,
 } from './event-store.ts';
@@ -24,7 +26,7 @@ export interface TailBuffer {
   /** Drops no range that ends after `needed`. */
   trim(needed: Position): void;
   excess(): Position;
-  take(position: Position, limit: number, categories: readonly string[] | undefined): EventBatch;
+  take(position: Position, limit: number, filter: EventFilter): EventBatch;
 }
 
 interface BufferedRange extends LogPiece {
@@ -90,8 +92,8 @@ export const createTailBuffer = (start: Position, { eventsMax, bytesMax }: TailB
       }
       return position;
     },
-    take: (position, limit, categories) => {
-      const taken = takeFrom(held.slice(indexBehind(position)), position, limit, categories);
+    take: (position, limit, filter) => {
+      const taken = takeFrom(held.slice(indexBehind(position)), position, limit, filter);
       const { events: own, position: last, isAll } = taken;
       return { events: own, position: last, caughtUp: caughtUp && isAll };
     },
@@ -102,14 +104,14 @@ const takeFrom = (
   pieces: readonly BufferedRange[],
   position: Position,
   limit: number,
-  categories: readonly string[] | undefined,
+  filter: EventFilter,
 ): { readonly events: readonly RecordedEvent[]; readonly position: Position; readonly isAll: boolean } => {
   const events: RecordedEvent[] = [];
   let last = position;
   for (const piece of pieces) {
     for (const [at, event] of piece.events.entries()) {
       if (comparePositions(event.position, position) <= 0) continue;
-      if (categories?.includes(piece.categories[at] as string) === false) continue;
+      if (!isWanted(filter, event, piece.categories[at])) continue;
       if (events.length === limit) return { events, position: last, isAll: false };
       events.push(event);
       last = event.position;

@@ -88,7 +88,8 @@ const problemAt = (
   for (let next = check.open.pop(); next !== undefined && problem === undefined; next = check.open.pop()) {
     problem = problemIn(next, check);
   }
-  check.open.length = 0;
+  // Emptying a list frees its memory, so that is done only for a list with values.
+  if (problem !== undefined) check.open.length = 0;
   return problem;
 };
 

@@ -8,6 +8,7 @@ import { EventStoreUnavailableError } from '../../shared/event-store/event-store
 import { apiOf, type Api } from '../support/api-client.ts';
 import { newSecret, secretIn, textOfAnswer, type CanaryRun } from '../support/canary/canary-run.ts';
 import { driveAgents } from '../support/canary/drive-agents.ts';
+import { drivePeople } from '../support/canary/drive-people.ts';
 import { driveUploads } from '../support/canary/drive-uploads.ts';
 import {
   collectTexts,
@@ -16,6 +17,7 @@ import {
   tablesOf,
   type SearchedTexts,
 } from '../support/canary/searched-texts.ts';
+import { startMailServer } from '../support/mail-server.ts';
 import { startRunningService, type RunningService } from '../support/running-service.ts';
 import { describeWithRedis } from '../support/describe-with-redis.ts';
 import { createTestRedis } from '../support/test-redis.ts';
@@ -77,8 +79,11 @@ const prepared = async (settings: Readonly<Record<string, string>>): Promise<Can
   });
   let isAway = false;
   const agentsAllowed = { OUTBOUND_ALLOW_LOOPBACK: 'true', AGENT_CHECK_MS: '1500' };
+  // The outbox would contain links in clear, as a person's mailbox does.
+  const mails = await startMailServer();
+  const mailed = { SMTP_URL: `smtp://127.0.0.1:${mails.port}`, MAIL_FROM: 'no-reply@exchange.example' };
   const service = await startRunningService(
-    { ...agentsAllowed, ...settings },
+    { ...agentsAllowed, ...mailed, ...settings },
     pino({ level: 'trace' }, sink),
     {
       store: (store) => ({
@@ -160,6 +165,7 @@ const prepared = async (settings: Readonly<Record<string, string>>): Promise<Can
     const account = { customerId, apiKey, api };
     await driveUploads(run, account);
     await driveAgents(run, account);
+    await drivePeople(run, mails);
     await withFailingStore(async () => {
       await driveEngineKeys(api, track, answers);
       const lost = { 'Idempotency-Key': 'lost-in-an-outage' };
@@ -181,6 +187,7 @@ const prepared = async (settings: Readonly<Record<string, string>>): Promise<Can
       answers.push(await textOfAnswer(await fetch(service.baseUrl + path)));
     }
     await service.end();
+    await mails.stop();
     await searchStores();
     collected.add({
       log,
@@ -192,7 +199,13 @@ const prepared = async (settings: Readonly<Record<string, string>>): Promise<Can
     say(`${secrets.size} secrets, ${Object.keys(places).length} places, ${log.length} characters of log`);
     expect(foundIn(places, secrets)).toEqual([]);
     expect(log).toContain('not available');
-    for (const type of ['ApiKeyIssued', 'AssetUploaded', 'AgentRegistered', 'SyndicationFailed']) {
+    for (const type of [
+      'ApiKeyIssued',
+      'AssetUploaded',
+      'AgentRegistered',
+      'SyndicationFailed',
+      'OAuthClientAuthorized',
+    ]) {
       expect([type, places['recorded']?.includes(type)]).toEqual([type, true]);
     }
     return places;

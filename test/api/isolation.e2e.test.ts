@@ -314,6 +314,17 @@ const publicRows: Readonly<Record<string, 'upload' | 'bytes' | 'nothing' | 'prot
   getReady: 'nothing',
   getMetrics: 'nothing',
   getOpenApi: 'nothing',
+  getSignInPage: 'nothing',
+  getSignUpPage: 'nothing',
+  getVerifyEmailPage: 'nothing',
+  getPasswordResetPage: 'nothing',
+  getSetUpPage: 'nothing',
+  getInvitationPage: 'nothing',
+  getConsentPage: 'nothing',
+  getAccountPage: 'nothing',
+  getPagesJsFile: 'nothing',
+  getPagesCssFile: 'nothing',
+  getIconSvgFile: 'nothing',
 };
 
 /** Query parameters that refer to resources of an account. Each kind is tried. */

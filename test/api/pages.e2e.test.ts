@@ -48,6 +48,7 @@ const run = async (
   const script = scriptOf(steps)
     .replaceAll('http://127.0.0.1:3000', service.baseUrl)
     .replaceAll('http://127.0.0.1:4300', new URL(agent.url).origin)
+    .replaceAll('.data/', `${service.dataDir}/`)
     .replaceAll(/npx exchange/g, `"${process.execPath}" --no-warnings "${shippedProgram('exchange.js')}"`);
   expect(script).not.toMatch(/npm |npx |127\.0\.0\.1:(?:3000|4300)\b/);
   await writeFile(join(folder, 'curl'), CURL);
@@ -85,19 +86,23 @@ const run = async (
   };
 };
 
+/** They begin with an empty machine, so nothing of another page may help them. */
+const aloneGuides: readonly string[] = ['docs/guides/sign-in.md', 'docs/guides/oauth.md'];
+
 const guidesWithCommands = async (): Promise<readonly string[]> => {
   const paths = (await readdir('docs/guides')).map((name) => `docs/guides/${name}`).sort();
   const pages = await Promise.all(paths.map(async (path) => [path, stepsOf(await read(path))] as const));
-  return pages.flatMap(([path, steps]) => (steps.length === 0 ? [] : [path]));
+  return pages.flatMap(([path, steps]) => (steps.length === 0 || aloneGuides.includes(path) ? [] : [path]));
 };
 
 describe('every command succeeds and prints the shown answer', () => {
-  it.each([
+  it.each<readonly [string, () => Promise<readonly string[]>]>([
     ['README.md', async () => ['README.md']],
     [
       'the quick start, and the guides after it',
       async () => ['docs/quick-start.md', ...(await guidesWithCommands())],
     ],
+    ...aloneGuides.map((path) => [path, async () => [path]] as const),
   ])(
     '%s',
     async (_name, pathsOf) => {
@@ -128,7 +133,7 @@ describe('every command succeeds and prints the shown answer', () => {
       }
       expect(statuses.length).toBeGreaterThan(3);
       const errors = answered.filter(({ shown }) => shown?.includes('"error": {'));
-      expect(statuses.filter((status) => status >= 300)).toHaveLength(errors.length);
+      expect(statuses.filter((status) => status >= 400)).toHaveLength(errors.length);
     },
     240_000,
   );

@@ -16,6 +16,7 @@ export interface LoadResult {
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
+  readonly longestMs: number;
   /** Answers that were neither 2xx nor 304. Any such answer invalidates a benchmark. */
   readonly failed: number;
   /** Distinct statuses of failed answers. */
@@ -72,6 +73,7 @@ export const httpLoad = async ({ port, connections, seconds, request }: LoadOpti
     perSecond: requests / elapsedSeconds,
     p50Ms,
     p99Ms,
+    longestMs: latencies.at(-1) ?? 0,
     failed,
     failedWith: [...failedWith],
   };

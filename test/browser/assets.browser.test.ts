@@ -1,24 +1,17 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import type { AssetResource } from '../../domain/assets/resource.ts';
 import { sleep } from '../../shared/async/backoff.ts';
 import { startRunningService, type RunningService } from '../support/running-service.ts';
 import { upload } from '../support/uploads.ts';
-import { findChromium, startChromium, type Chromium, type Tab } from './chromium.ts';
+import { describeInChromium, startChromium, type Chromium, type Tab } from './chromium.ts';
 
 /**
  * Scripts in uploaded pages never run in a real browser, however the pages are opened. The same bytes without our
- * headers must run, which proves that the test can fail. Without Chromium the tests are skipped, or fail under
- * `CI=true`.
+ * headers must run, which proves that the test can fail.
  */
-
-const path = findChromium();
-if (path === undefined) {
-  if (process.env['CI'] === 'true') throw new Error('Chromium not found: set CHROMIUM_PATH');
-  console.warn('Chromium not found: set CHROMIUM_PATH. Uploaded pages were not tested in a browser.');
-}
 
 /** Notifies the canary in every way that a script has: a request, a navigation, a message to the embedding page. */
 const script = (canary: string): string => `
@@ -197,11 +190,11 @@ const register = async (tab: Tab, origin: string, url: string): Promise<void> =>
   }
 };
 
-(path === undefined ? describe.skip : describe)('an uploaded page, in a browser', () => {
+describeInChromium('an uploaded page, in a browser', (path) => {
   beforeAll(async () => {
     service = await startRunningService();
     await startServers();
-    chromium = await startChromium(path ?? '');
+    chromium = await startChromium(path);
     const { api } = await service.openAccount();
     const { id } = (await api.post<AdvertiserResource>('/advertisers', { name: 'Acme' })).body.data;
     for (const [mimeType, text] of filesOf(canary)) {

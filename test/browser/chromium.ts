@@ -5,9 +5,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
+import { describe } from '@jest/globals';
 
 /** The installed Chromium: `CHROMIUM_PATH` or Debian's path; undefined when neither exists. */
-export const findChromium = (): string | undefined =>
+const findChromium = (): string | undefined =>
   [process.env['CHROMIUM_PATH'], '/usr/bin/chromium'].find((path) => {
     try {
       if (path !== undefined) accessSync(path, constants.X_OK);
@@ -16,6 +17,16 @@ export const findChromium = (): string | undefined =>
       return false;
     }
   });
+
+/** A suite that needs Chromium. Without it, its tests are skipped, or fail under `CI=true`. */
+export const describeInChromium = (name: string, tests: (path: string) => void): void => {
+  const path = findChromium();
+  if (path === undefined) {
+    if (process.env['CI'] === 'true') throw new Error('Chromium not found: set CHROMIUM_PATH');
+    console.warn(`Chromium not found: set CHROMIUM_PATH. Not tested: ${name}.`);
+  }
+  (path === undefined ? describe.skip : describe)(name, () => tests(path ?? ''));
+};
 
 /** One tab. */
 export interface Tab {

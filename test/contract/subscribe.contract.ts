@@ -1,5 +1,12 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { LogGapError, START, type EventBatch, type Position } from '../../shared/event-store/event-store.ts';
+import {
+  LogGapError,
+  START,
+  type EventBatch,
+  type EventFilter,
+  type Position,
+} from '../../shared/event-store/event-store.ts';
+import { until } from '../support/toy-projection.ts';
 import type { MakeStore } from './make-store.ts';
 import {
   expectReached,
@@ -19,11 +26,11 @@ export const subscribeContract = (name: string, makeStore: MakeStore): void => {
       ended.abort();
       ended = new AbortController();
     });
-    const subscribe = (after: Position, more: { categories?: string[]; batchSize?: number } = {}) =>
+    const subscribe = (after: Position, more: EventFilter & { batchSize?: number } = {}) =>
       store().subscribeToAll({
         after,
         signal: ended.signal,
-        ...(more.categories === undefined ? {} : { filter: { categories: more.categories } }),
+        filter: { categories: more.categories, types: more.types },
         ...(more.batchSize === undefined ? {} : { batchSize: more.batchSize }),
       });
 
@@ -83,6 +90,27 @@ export const subscribeContract = (name: string, makeStore: MakeStore): void => {
       expectReached(store(), seen.at(-1)?.position, position);
       expect(seen.some((batch) => batch.events.length === 0)).toBe(true);
       expect(await takeUntil(subscribe(after, { categories: [] }), (_, batch) => batch.caughtUp)).toEqual([]);
+    });
+
+    it('delivers only the given types, from pages and from the tail, and moves its position past the others', async () => {
+      const after = await store().head();
+      const stream = newStream('apple');
+      const typed = (...types: readonly string[]) =>
+        sampleEvents(types.length).map((event, n) => ({ ...event, type: types[n] as string }));
+      await store().append(stream, typed('Ripened', 'Picked', 'Ripened', 'Eaten'), 'no-stream');
+      await store().append(newStream('pear'), typed('Picked'), 'no-stream');
+      const seen: EventBatch[] = [];
+      const following = takeUntil(
+        subscribe(after, { categories: ['apple'], types: ['Picked', 'Eaten'], batchSize: 2 }),
+        (events, batch) => {
+          seen.push(batch);
+          return events.length === 3 && batch.caughtUp;
+        },
+      );
+      await until(async () => seen.some(({ caughtUp }) => caughtUp));
+      const { position } = await store().append(stream, typed('Ripened', 'Picked'), 'any');
+      expect((await following).map(({ type }) => type)).toEqual(['Picked', 'Eaten', 'Picked']);
+      expectReached(store(), seen.at(-1)?.position, position);
     });
 
     it('reads the next batch only after the last one was processed, so a slow subscriber receives later events in it', async () => {

@@ -282,6 +282,7 @@ it('`npm start` works with only the packages of `npm ci --omit=dev`', async () =
       'app',
       'cli',
       'command',
+      'console',
       'demo',
       'domain',
       'migrations',

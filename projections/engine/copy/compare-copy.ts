@@ -2,7 +2,7 @@ import type { Client } from 'pg';
 import type { Comparison } from '../comparison.ts';
 import { endWhenInTheWay, workingName } from './cancel-statements.ts';
 import { connectCopy } from './copy-state.ts';
-import { allOf, copySchemaOf, liveTable, quoted, quotedTable } from './copy-schema.ts';
+import { allOf, copySchemaOf, liveTables, quoted, quotedTable } from './copy-schema.ts';
 import { meetLive, type HeldCopy } from './meet-live.ts';
 
 export interface RowDifference {
@@ -53,17 +53,17 @@ export const compareCopy = async (
   meanwhile: () => Promise<void> = async () => undefined,
 ): Promise<ReadModelComparison> => {
   const { name } = copy.projection;
-  const readers: Client[] = [];
+  const connecting = [connectReader(copy), connectReader(copy)] as const;
   const { inTheWay, stop } = endWhenInTheWay(copy.guard, name);
   try {
-    const [reader, second] = [await connectReader(copy, readers), await connectReader(copy, readers)];
+    const [reader, second] = await Promise.all(connecting);
     const { position, snapshot } = await meetLive(copy, async (at) => {
-      await reader.query(BEGIN);
+      await reader.query(`${BEGIN}; ${JOINS}`);
       const { rows } = await reader.query<{ snapshot: string }>('select pg_export_snapshot() as snapshot');
       return { position: at, snapshot: rows[0]?.snapshot ?? '' };
     });
     const compareAll = async (): Promise<readonly TableComparison[]> => {
-      await second.query(`${BEGIN}; set transaction snapshot ${second.escapeLiteral(snapshot)}`);
+      await second.query(`${BEGIN}; set transaction snapshot ${second.escapeLiteral(snapshot)}; ${JOINS}`);
       const pairs = await pairsOf(reader, copy);
       const compared: TableComparison[] = [];
       const left = pairs.entries();
@@ -99,22 +99,18 @@ export const compareCopy = async (
     );
   } finally {
     await stop();
-    await Promise.all(readers.map((reader) => reader.end().catch(() => undefined)));
+    await Promise.allSettled(connecting.map(async (reader) => (await reader).end()));
   }
 };
 
 const BEGIN = 'begin isolation level repeatable read read only';
 
-const connectReader = async ({ databaseUrl, projection }: HeldCopy, readers: Client[]): Promise<Client> => {
-  const reader = await connectCopy(databaseUrl, workingName(projection.name));
-  readers.push(reader);
-  // Whole tables are joined, by their key indexes or in memory.
-  await reader.query(
-    `set enable_seqscan = on; set enable_hashjoin = on; set enable_mergejoin = on;
-     set enable_bitmapscan = on; set work_mem = '64MB'`,
-  );
-  return reader;
-};
+/** Whole tables are joined, by their key indexes or in memory. */
+const JOINS = `set local enable_seqscan = on; set local enable_hashjoin = on; set local enable_mergejoin = on;
+  set local enable_bitmapscan = on; set local work_mem = '64MB'`;
+
+const connectReader = ({ databaseUrl, projection }: HeldCopy): Promise<Client> =>
+  connectCopy(databaseUrl, workingName(projection.name));
 
 interface Pair extends Pick<Comparison, 'close'> {
   readonly table: string;
@@ -138,8 +134,8 @@ const pairsOf = async (
 ): Promise<readonly Pair[]> => {
   const how: Readonly<Record<string, Comparison>> = { ...compared, parked_streams: parkedOf(name) };
   const pairs: Pair[] = [];
-  for (const table of [...tables, 'parked_streams']) {
-    const live = await liveTable(client, table);
+  for (const live of await liveTables(client, [...tables, 'parked_streams'])) {
+    const { table } = live;
     const { where = 'true', instead, close } = how[table] ?? {};
     const select = instead?.select ?? ((from) => `select * from ${from} where ${where}`);
     pairs.push({

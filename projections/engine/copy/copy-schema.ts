@@ -16,16 +16,21 @@ class UncopyableTableError extends Error {
   override readonly name = 'UncopyableTableError';
 }
 
-/** @param table unqualified @throws Error if it does not exist */
-export const liveTable = async (client: ClientBase, table: string): Promise<TableName> => {
+/** @param tables unqualified @throws Error if one does not exist */
+export const liveTables = async (
+  client: ClientBase,
+  tables: readonly string[],
+): Promise<readonly TableName[]> => {
   const { rows } = await client.query<TableName>(
-    `select n.nspname as schema, c.relname as table from pg_class c join pg_namespace n on n.oid = c.relnamespace
-     where c.oid = to_regclass($1)`,
-    [quoted(table)],
+    `select n.nspname as schema, w.name as table
+     from unnest($1::text[]) with ordinality as w (name, n_th)
+     left join pg_class c on c.oid = to_regclass(quote_ident(w.name)) left join pg_namespace n on n.oid = c.relnamespace
+     order by w.n_th`,
+    [tables],
   );
-  const [found] = rows;
-  if (found === undefined) throw new Error(`table ${table} does not exist`);
-  return found;
+  const missing = rows.find(({ schema }) => schema === null);
+  if (missing !== undefined) throw new Error(`table ${missing.table} does not exist`);
+  return rows;
 };
 
 /**

@@ -10,10 +10,9 @@ import {
   copySchemaOf,
   createTableLike,
   indexStatements,
-  liveTable,
+  liveTables,
   quoted,
   shapeOf,
-  type TableName,
 } from './copy-schema.ts';
 
 class CopyBusyError extends Error {
@@ -95,10 +94,13 @@ export const beginCopy = async (
   await inTransactionOf(guard, async () => {
     await dropCopy(guard, projection.name);
     const schema = copySchemaOf(projection.name);
-    await guard.query(`create schema ${quoted(schema)}`);
-    for (const table of tablesOf(projection)) {
-      await createTableLike(guard, await liveTable(guard, table), schema);
-    }
+    // Only the projection's own tables become the live ones.
+    await guard.query(
+      `create schema ${quoted(schema)};
+       create table ${quoted(schema)}.projection_checkpoints (like projection_checkpoints including all);
+       create table ${quoted(schema)}.parked_streams (like parked_streams including all)`,
+    );
+    for (const live of await liveTables(guard, projection.tables)) await createTableLike(guard, live, schema);
     await makeIndexes(guard, projection);
     await guard.query(
       `insert into ${quoted(schema)}.projection_checkpoints (name, position) values ($1, $2)`,
@@ -113,18 +115,10 @@ export const beginCopy = async (
   return false;
 };
 
-const tablesOf = ({ tables, work = [] }: Projection): readonly string[] => [
-  'projection_checkpoints',
-  'parked_streams',
-  ...(work.length > 0 ? ['work_list'] : []),
-  ...tables,
-];
-
 /** Before the copy is filled: while events are folded, Postgres has time for index updates. */
 const makeIndexes = async (guard: ClientBase, projection: Projection): Promise<void> => {
   const schema = copySchemaOf(projection.name);
-  for (const table of tablesOf(projection)) {
-    const live = await liveTable(guard, table);
+  for (const live of await liveTables(guard, projection.tables)) {
     const lacking = await indexStatements(guard, live, { schema, table: live.table });
     if (lacking.length > 0) await guard.query(lacking.join(';\n'));
   }
@@ -151,8 +145,7 @@ const makingOf = async (
       `the database has migrations that this program does not know (${unknown.join(', ')}): use the newer version`,
     );
   }
-  const tables: TableName[] = [];
-  for (const table of projection.tables) tables.push(await liveTable(client, table));
+  const tables = await liveTables(client, projection.tables);
   return `${program}, log ${log}, schema ${rows.length}, tables ${await shapeOf(client, tables)}`;
 };
 

@@ -50,13 +50,14 @@ const fillOnce = async (
   target: Position,
   enough: () => boolean,
 ): Promise<Checkpoint> => {
-  const { projection, store, pool, onCommit } = options;
+  const { store, pool, onCommit } = options;
+  const projection = withoutWork(options.projection);
   let checkpoint = await openCheckpoint(pool, projection.name);
   if (comparePositions(checkpoint.position, target) >= 0) return checkpoint;
   return withChildSignal(options.signal, async ({ signal }) => {
     const batches = store.subscribeToAll({
       after: checkpoint.position,
-      filter: { categories: projection.categories },
+      filter: projection.rowEvents ?? { categories: projection.categories },
       batchSize: BATCH_SIZE,
       signal,
     });
@@ -69,6 +70,11 @@ const fillOnce = async (
     throw options.signal.reason;
   });
 };
+
+const withoutWork = (projection: Projection): Projection => ({
+  ...projection,
+  apply: (client, events) => projection.apply(client, events, 'rows'),
+});
 
 /** The log reaches `target` (`requireLog`): read to its end, it has no more events before, even if none is at it. */
 const upTo = (batch: EventBatch, target: Position): EventBatch =>

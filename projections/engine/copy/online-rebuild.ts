@@ -11,7 +11,7 @@ import { openCheckpoint } from '../checkpoint.ts';
 import type { Projection } from '../projection.ts';
 import { cancelOnAbort, workingName } from './cancel-statements.ts';
 import { compareCopy, type ReadModelComparison } from './compare-copy.ts';
-import { copySchemaOf, quoted, quotedTable } from './copy-schema.ts';
+import { allOf, copySchemaOf, quoted, quotedTable } from './copy-schema.ts';
 import { beginCopy, connectCopy, copyTimeouts, dropCopy, holdCopy, inTransactionOf } from './copy-state.ts';
 import { fillCopy } from './fill-copy.ts';
 import type { HeldCopy } from './meet-live.ts';
@@ -57,8 +57,6 @@ export const rebuildOnline = (
   withCopy(options, projection, async (copy, resumed) => {
     const comparison = await compareCopy(copy, options.shownMax ?? SHOWN_MAX, () => vacuumCopy(copy));
     await switchCopy(copy, allowParked);
-    // The switch is committed: the rest of the copy is useless, and a failure here does no harm.
-    await inTransactionOf(copy.guard, () => dropCopy(copy.guard, projection.name)).catch(() => undefined);
     return { ...comparison, resumed };
   });
 
@@ -164,8 +162,11 @@ const isThere = ({ guard, projection }: HeldCopy): Promise<boolean> =>
 /** For statistics and the visibility map. Truncating would wait 5 s for the comparison's reads. */
 const vacuumCopy = async ({ pool, projection }: HeldCopy): Promise<void> => {
   const schema = copySchemaOf(projection.name);
-  for (const table of projection.tables)
-    await pool.query(`vacuum (analyze, truncate false) ${quotedTable({ schema, table })}`);
+  await allOf(
+    projection.tables.map((table) =>
+      pool.query(`vacuum (analyze, truncate false) ${quotedTable({ schema, table })}`),
+    ),
+  );
 };
 
 const progressOf = ({ store, onProgress }: OnlineOptions, target: Position): HeldCopy['onCommit'] => {

@@ -3,7 +3,7 @@ import { sleep } from '../../../shared/async/backoff.ts';
 import { failpoint } from '../../../shared/async/failpoints.ts';
 import { advisoryLocks } from '../../../shared/postgres/advisory-locks.ts';
 import { isCopyCurrent } from './copy-state.ts';
-import { copySchemaOf, liveTable, quoted, quotedTable, type TableName } from './copy-schema.ts';
+import { copySchemaOf, liveTables, quoted, quotedTable, type TableName } from './copy-schema.ts';
 import { meetLive, type HeldCopy } from './meet-live.ts';
 
 /** The live read model is unchanged. */
@@ -26,8 +26,7 @@ const TRIES = 40;
 const PAUSE_MS = 500;
 
 /**
- * One transaction with the checkpoint: readers see one or the other, complete. The caller must drop the
- * copy's schema. Postgres plans other processes' prepared statements again, for the new tables. The
+ * One transaction with the checkpoint: readers see one or the other, complete. Drops the copy's schema. Postgres plans other processes' prepared statements again, for the new tables. The
  * checkpoint keeps its position; its epoch is raised, so that the live runner restarts with the copy's parked
  * streams, and no cached answer is mistaken for one of the new rows.
  * @param allowParked also replaces it by a copy with parked streams that the live one has applied
@@ -70,8 +69,7 @@ const exchangeTables = async (copy: HeldCopy, allowParked: boolean, lockMs: numb
     );
   }
   await refuseParked(copy, allowParked);
-  const live: TableName[] = [];
-  for (const table of tables) live.push(await liveTable(guard, table));
+  const live = await liveTables(guard, tables);
   // The copy's tables first: once the live ones are locked, all readers wait.
   const ofCopy = await tablesOf(guard, schema);
   await guard.query(lockWithin(ofCopy, COPY_LOCK_MS));
@@ -90,6 +88,7 @@ const exchangeTables = async (copy: HeldCopy, allowParked: boolean, lockMs: numb
       `insert into parked_streams select * from ${quoted(schema)}.parked_streams`,
       `update projection_checkpoints set epoch = epoch + 1 where name = ${literal}`,
       `delete from read_model_copies where name = ${literal}`,
+      `drop schema ${quoted(schema)} cascade`,
       'commit',
     ].join(';\n'),
   );

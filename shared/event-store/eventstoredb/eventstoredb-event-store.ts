@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { encodeAppend } from '../append-request.ts';
-import { categoryOf, comparePositions, EventStoreUnavailableError, type EventStore } from '../event-store.ts';
-import { warnOfFailedReads, type FollowedLog, type LogPiece } from '../followed-log.ts';
+import { comparePositions, EventStoreUnavailableError, isWanted, type EventStore } from '../event-store.ts';
+import { warnOfFailedReads, type FollowedLog } from '../followed-log.ts';
 import { createSharedTail } from '../shared-tail.ts';
 import { subscribeToLog } from '../subscribe-to-log.ts';
 import { appendProblem } from './append-problem.ts';
@@ -58,7 +58,10 @@ export const createEventStoreDbEventStore = (options: EventStoreDbOptions): Even
     onReadFailed: (error, failures) => {
       if (!connection.logsFailure(error)) warn(error, failures);
     },
-    readPage: async ({ after, limit, categories }) => ofCategories(await readPage(after, limit), categories),
+    readPage: async ({ after, limit, ...filter }) => {
+      const page = await readPage(after, limit);
+      return { ...page, events: page.events.filter((event) => isWanted(filter, event)) };
+    },
     follow: (after, signal) => followEventStoreDb(source, after, signal),
   };
   const tail = createSharedTail(followed);
@@ -102,8 +105,3 @@ export const createEventStoreDbEventStore = (options: EventStoreDbOptions): Even
     },
   };
 };
-
-const ofCategories = (page: LogPiece, categories: readonly string[] | undefined): LogPiece =>
-  categories === undefined
-    ? page
-    : { ...page, events: page.events.filter(({ stream }) => categories.includes(categoryOf(stream))) };

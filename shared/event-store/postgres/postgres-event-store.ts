@@ -73,10 +73,7 @@ export const createPostgresEventStore = (options: PostgresEventStoreOptions): Po
     append: async (stream, events, expected) =>
       pump.append({ ...encodeAppend(stream, events, expected), hasOwnPositions: hasOwnPositions(stream) }),
     readStream: (stream, range) => reader.readStream(stream, range),
-    readAll: async ({ after, limit }) => {
-      const request = { limit, categories: undefined };
-      return (await reader.readPage(parsePosition(after), request)).events;
-    },
+    readAll: async ({ after, limit }) => (await reader.readPage(parsePosition(after), { limit })).events,
     subscribeToAll: (subscription) => {
       listener.listen();
       return subscribeToLog(followed, tail, {

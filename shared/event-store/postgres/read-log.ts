@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { types, type CustomTypesConfig, type Pool, type QueryArrayConfig } from 'pg';
 import { coalesce } from '../../async/coalesce.ts';
 import { boolArray, int4Array, int8Array, textArray } from '../../postgres/binary-array.ts';
@@ -69,20 +70,32 @@ const queryOf =
     }
   };
 
+const SLICE = 100;
+
+/** Between two slices, other work continues, e.g. the statements that write the page before. */
+const inSlices = async <Made>(rows: readonly Row[], made: (row: Row) => Made): Promise<readonly Made[]> => {
+  const all: Made[] = [];
+  for (const [at, row] of rows.entries()) {
+    if (at > 0 && at % SLICE === 0) await setImmediate();
+    all.push(made(row));
+  }
+  return all;
+};
+
 const pageReader =
   (query: Query, made: (row: Row) => RecordedEvent): DenseLog['readPage'] =>
-  async (after, { limit, categories }) => {
-    const values = [after, limit, PAGE_BYTES_MAX, categories ?? null];
-    const rows = await query('read_log', 'select * from read_log($1, $2, $3, $4)', values);
-    const [first, last] = [rows[0], rows.at(-1)];
-    const bytes = Number(last?.[8] ?? 0);
+  async (after, { limit, categories, types: ofTypes }) => {
+    const values = [after, limit, PAGE_BYTES_MAX, categories ?? null, ofTypes ?? null];
+    const rows = await query('read_log', 'select * from read_log($1, $2, $3, $4, $5)', values);
+    // The last row describes the page.
+    const [last, , considered, , , , , , ofPayload] = rows.pop() as Row;
+    const [count, bytes] = [Number(considered), Number(ofPayload)];
     return {
-      events: rows.filter((row) => row[1] !== null).map(made),
-      count: rows.length,
-      first: Number(first?.[0] ?? 0),
-      last: Number(last?.[0] ?? 0),
+      events: await inSlices(rows, made),
+      count,
+      last: Number(last ?? 0),
       bytes,
-      atEnd: rows.length < limit && bytes < PAGE_BYTES_MAX,
+      atEnd: count < limit && bytes < PAGE_BYTES_MAX,
     };
   };
 

@@ -3,6 +3,7 @@ import { conversionFloor, knownConversions, mediumConversions } from './conversi
 import { conversions, manyConversions, smallConversions } from './conversions.ts';
 import { creativeDetails } from './detail.ts';
 import { onEventStoreDb } from './eventstoredb.ts';
+import { credentialCosts } from './credentials.ts';
 import { growthOfLists } from './growth-lists.ts';
 import { growth } from './growth.ts';
 import { createAdvertisers, keyedWrites, kernelOverhead, readAdvertisers } from './http.ts';
@@ -19,6 +20,7 @@ import { readYourWrites } from './read-your-writes.ts';
 import { rebuildAgainstUpserts } from './rebuild-upsert.ts';
 import { rebuild } from './rebuild.ts';
 import type { Scenario } from './scenario.ts';
+import { signIns } from './sign-ins.ts';
 import { startUp } from './start.ts';
 import { statusLists, syndications, togglesWithoutQueue } from './syndication.ts';
 import { twoProcesses } from './two-processes.ts';
@@ -39,6 +41,8 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   key: keyedWrites,
   kernel: kernelOverhead,
   gate: gateCost,
+  credentials: credentialCosts,
+  'sign-ins': signIns,
   append: appends,
   'eventstoredb-client': eventStoreDbClient,
   projection: liveProjection,
@@ -73,6 +77,8 @@ export const longOnly: ReadonlySet<string> = new Set([
   'read-your-writes',
   'kernel',
   'gate',
+  'credentials',
+  'sign-ins',
   'rebuild',
   'rebuild-upsert',
   'conversions-floor',
