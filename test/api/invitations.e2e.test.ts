@@ -66,6 +66,12 @@ describe('inviting', () => {
     });
     expect((await signIn(new Person(service), email)).status).toBe(200);
     expect(await open()).toEqual([]);
+    const audit = await admin.person.get<{ logs: readonly object[] }>(
+      `/api/v2/buyer/audit-logs?actions=UserAdded&actorOrigin=INVITATION`,
+    );
+    expect(audit.body.data.logs).toEqual([
+      expect.objectContaining({ actor: `invitation:${invitation.id}`, resourceName: 'Mo' }),
+    ]);
     expect((await eventsOf(admin)).slice(-3)).toMatchObject([
       { type: 'UserAdded', data: { name: 'Mo', role: 'member', invitationId: invitation.id } },
       { type: 'PasswordSet', data: { by: 'invitation' } },
