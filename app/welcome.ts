@@ -6,7 +6,7 @@ import type { Config } from './config.ts';
 import { version } from './version.ts';
 
 export interface FirstAccount extends OpenedAccount {
-  /** Of the one-time link of its first user. */
+  /** Its first user signs in with the one-time link that contains the token. */
   readonly token: string;
 }
 

@@ -123,7 +123,7 @@ describe('inviting', () => {
     await invite(host, newAddress());
   });
 
-  it('is for admins; a seller is nobody to invite', async () => {
+  it('is for admins, and not for sellers', async () => {
     const member = await addMember(service, admin, newAddress());
     for (const answer of [
       await member.person.get(invitations),
