@@ -193,7 +193,7 @@ it('tokens are not cached', async () => {
 
 const base64url = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-describe('a signed token (JWT), whatever it says,', () => {
+describe('a signed token (JWT)', () => {
   const claims = (): string =>
     base64url({ iss: baseUrl, aud: `${baseUrl}/api/v2/buyer`, sub: `${account.customerId}-1`, exp: 2 ** 31 });
   it.each([
