@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { OpenedAccount } from '../command/accounts/open-account.ts';
-import { pageLink } from './base-url.ts';
+import { pageLink } from '../command/accounts/page-link.ts';
 import { databaseAddress } from '../shared/postgres/connection-problem.ts';
 import type { Config } from './config.ts';
 import { version } from './version.ts';

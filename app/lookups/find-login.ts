@@ -1,10 +1,6 @@
 import type { Pool } from 'pg';
-import {
-  CODE_FAILURES_MAX,
-  CODE_MINUTES,
-  type FindLogin,
-  type Login,
-} from '../../command/accounts/login-rows.ts';
+import { type FindLogin, type Login } from '../../command/accounts/login-rows.ts';
+import { CODE_FAILURES_MAX, CODE_MINUTES } from '../../command/accounts/second-factor-rows.ts';
 import { isWholeSql } from '../../shared/follow-log/written-position.ts';
 import { NotDoneError } from '../../shared/http/errors.ts';
 

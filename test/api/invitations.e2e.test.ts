@@ -79,6 +79,21 @@ describe('inviting', () => {
     ]);
   });
 
+  it('arrives for an account with any name, which stays on one line of the mail', async () => {
+    const person = new Person(service);
+    const company = `Acme\r\n\nYou won: https://evil.example/\u202e\t${'long name '.repeat(8)}`;
+    const email = newAddress();
+    expect((await person.post('/auth/signup', { email, company, password: GOOD_PASSWORD })).status).toBe(201);
+    const { id } = await invite({ person }, newAddress());
+    await invitationToken(service, id);
+    const mail = (await readOutbox(service.dataDir)).get(id);
+    expect(mail?.headers['subject']).toMatch(
+      /^Join Acme You won: https:\/\/evil\.example\/ long name .* on the Buyer Exchange$/,
+    );
+    expect(mail?.text).toContain('"Acme You won: https://evil.example/ long name ');
+    expect(mail?.text).not.toMatch(/\u202e|^You won/m);
+  });
+
   it('stores the address in no event', async () => {
     const email = newAddress();
     await addMember(service, admin, email);
