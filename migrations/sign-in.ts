@@ -6,7 +6,7 @@ import { code, createTenantTable } from './schema.ts';
  * - `user_addresses`: the only lasting place of addresses. `email_key`: as addresses are compared.
  * `announced`: the user's event is in the stream; without it, the sweep decides.
  * - `logins.totp_pending_id`: a seed that no code has confirmed yet. `totp_last_step`: no code of it or of an
- * earlier step is accepted. `code_failures`: wrong codes since the last right one.
+ * earlier step is accepted. `code_failures`: tries since the last right code.
  * - `sessions.ends_at`: also set when a session is ended, so that one index finds the rows to delete.
  * `end_recorded`: the end is in the session's stream.
  * - `one_time_links.used_by`: the command that used it, which may repeat.

@@ -1,6 +1,5 @@
 import type { Pool } from 'pg';
-import { type FindLogin, type Login } from '../../command/accounts/login-rows.ts';
-import { CODE_FAILURES_MAX, CODE_MINUTES } from '../../command/accounts/second-factor-rows.ts';
+import type { FindLogin, Login } from '../../command/accounts/login-rows.ts';
 import { isWholeSql } from '../../shared/follow-log/written-position.ts';
 import { NotDoneError } from '../../shared/http/errors.ts';
 
@@ -30,10 +29,8 @@ const loginSql = (condition: string): string => `
   select ${isWholeSql('credentials')} as "isWhole", found.* from (select) one left join (
     select a.customer_id::float8 as "customerId", a.user_id as "userId", a.email,
       a.verified_at is not null as "isVerified", c.name as company, u.role, c.disabled_at is null as "isOpen",
-      l.password_hash as "passwordHash", l.totp_secret_id as "totpSecretId", l.totp_pending_id as "totpPendingId",
-      l.totp_last_step::float8 as "totpLastStep",
-      l.code_failures >= ${CODE_FAILURES_MAX}
-        and l.code_failed_at > clock_timestamp() - interval '${CODE_MINUTES} minutes' as "isCodeBlocked"
+      l.password_hash as "passwordHash", l.password_changed_at::text as "passwordChangedAt", l.totp_secret_id as "totpSecretId", l.totp_pending_id as "totpPendingId",
+      l.totp_last_step::float8 as "totpLastStep"
     from user_addresses a
     join logins l on l.customer_id = a.customer_id and l.user_id = a.user_id
     join users u on u.customer_id = a.customer_id and u.user_id = a.user_id and u.role is not null

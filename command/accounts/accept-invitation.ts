@@ -1,4 +1,5 @@
 import { emailKeyOf, localPartOf } from '../../domain/accounts/address.ts';
+import { valueOf } from '../../domain/accounts/shared-map.ts';
 import type { AcceptInvitationBody } from '../../domain/accounts/sign-in-input.ts';
 import type { CommandContext } from '../../shared/aggregate/command-context.ts';
 import { derivedId } from '../../shared/aggregate/ids.ts';
@@ -9,7 +10,7 @@ import { inTransaction } from '../../shared/postgres/pool.ts';
 import { addedUserId, writeAddedUser } from './commands.ts';
 import { accountRefused, loadAccount, runOnAccount, type AccountRows } from './handler.ts';
 import { deleteInvitation, isTaken, type FindInvitation, type FoundInvitation } from './invitation-rows.ts';
-import { announceAddress, claimAddress, type NewLogin } from './login-rows.ts';
+import { announceAddress, claimAddress, type NewLogin, type UserKey } from './login-rows.ts';
 import { removeUser } from './members.ts';
 import { findLink, takeLink, unusableLink } from './one-time-links.ts';
 import { refuseGuessable, type Passwords } from './passwords.ts';
@@ -37,10 +38,12 @@ export const acceptInvitation = async (
   const context = contextOfInvitation(request, customerId, invitationId);
   const invitation = await writes.findInvitation({ customerId, invitationId });
   if (invitation !== undefined) await refuseUnacceptable(writes, invitation, password);
+  // Before the event: if it fails, no user is added.
+  const passwordHash = await passwords.hash(password);
   const userId = await addInvited(writes, invitation, { invitationId, name }, context);
+  await refuseRemoved(writes, { customerId, userId });
   if (invitation !== undefined) {
     const { email } = invitation;
-    const passwordHash = await passwords.hash(password);
     const login = { customerId, userId, email, emailKey: emailKeyOf(email), passwordHash, isVerified: true };
     if (!(await logIn(writes, token, login, request))) {
       await removeUser(writes, userId, { ...context, commandId: derivedId(invitationId, 'taken') });
@@ -77,6 +80,12 @@ const refuseUnacceptable = async (
   if (state.status !== 'OPEN') throw conflict('The account is disabled.');
   const isOpen = state.invitations[invitationId] !== undefined;
   if (isOpen && (await isTaken(writes.pool, emailKeyOf(email)))) throw taken();
+};
+
+/** An admin may have removed the user whom an earlier request added, but did not log in. */
+const refuseRemoved = async (writes: AcceptWrites, { customerId, userId }: UserKey): Promise<void> => {
+  const { state } = await loadAccount(writes, customerId);
+  if (state.status === 'NONE' || valueOf(state.users, userId) === undefined) throw unusableLink('token');
 };
 
 /** @param invitation undefined: an earlier run of the request has accepted it */

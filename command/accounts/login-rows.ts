@@ -18,11 +18,11 @@ export interface Login extends UserKey {
   /** The account is not disabled. */
   readonly isOpen: boolean;
   readonly passwordHash: string;
+  /** Text keeps the microseconds. */
+  readonly passwordChangedAt: string;
   readonly totpSecretId: string | null;
   readonly totpPendingId: string | null;
   readonly totpLastStep: number | null;
-  /** Too many wrong codes in a short time. */
-  readonly isCodeBlocked: boolean;
 }
 
 /** Both only find users whose address is announced. @throws ApiError SERVICE_UNAVAILABLE during a rebuild */

@@ -2,9 +2,9 @@ import type { Database, Login, UserKey } from './login-rows.ts';
 
 /** The second factor of a login. */
 
-/** Further codes are refused until the minutes have passed without one. */
-export const CODE_FAILURES_MAX = 10;
-export const CODE_MINUTES = 15;
+/** After this number of wrong codes, further ones are refused for the minutes. */
+const CODE_FAILURES_MAX = 10;
+const CODE_MINUTES = 15;
 
 /** One update, so that a step is accepted once. @returns false if it was accepted before */
 export const acceptStep = async (
@@ -38,18 +38,22 @@ export const takeLookupCode = async (
   return rowCount === 1;
 };
 
-export const countCodeFailure = async (
-  database: Database,
-  { customerId, userId }: UserKey,
-): Promise<void> => {
-  await database.query({
-    name: 'login-code-failure',
+/**
+ * Before the code is checked, so that requests at once are not more tries than others; a right code ends the count.
+ * @returns false after too many
+ */
+export const countCodeTry = async (database: Database, { customerId, userId }: UserKey): Promise<boolean> => {
+  const { rowCount } = await database.query({
+    name: 'login-code-try',
     text: `update logins set code_failed_at = clock_timestamp(), code_failures =
              case when code_failed_at > clock_timestamp() - interval '${CODE_MINUTES} minutes'
                then code_failures + 1 else 1 end
-           where customer_id = $1 and user_id = $2`,
+           where customer_id = $1 and user_id = $2
+             and (code_failures < ${CODE_FAILURES_MAX}
+               or code_failed_at <= clock_timestamp() - interval '${CODE_MINUTES} minutes')`,
     values: [customerId, userId],
   });
+  return rowCount === 1;
 };
 
 /** @returns false if the user has a second factor already */

@@ -9,8 +9,8 @@ import type { EventStore } from '../../shared/event-store/event-store.ts';
 import { ApiError, KnownHolderError } from '../../shared/http/errors.ts';
 import type { SecretStore } from '../../shared/secrets/secret-store.ts';
 import { accountOf, runOnAccount } from './handler.ts';
-import { type Login, type UserKey } from './login-rows.ts';
-import { acceptStep, countCodeFailure, takeLookupCode } from './second-factor-rows.ts';
+import type { Login, UserKey } from './login-rows.ts';
+import { acceptStep, countCodeTry, takeLookupCode } from './second-factor-rows.ts';
 
 export interface FactorWrites {
   readonly store: EventStore;
@@ -88,7 +88,7 @@ export const passSecondFactor = async (
   if (code === undefined) {
     throw unauthorized('Send the code of your authenticator, or a lookup code.', 'code-required');
   }
-  if (login.isCodeBlocked) {
+  if (!(await countCodeTry(writes.pool, login))) {
     throw refusedUser(unauthorized('Too many wrong codes. Wait 15 minutes.', 'code-blocked'), login);
   }
   if (/^\d{6}$/.test(code)) {
@@ -97,7 +97,6 @@ export const passSecondFactor = async (
     await recordLookupCode(writes, login, context);
     return 'password-and-lookup-code';
   }
-  await countCodeFailure(writes.pool, login);
   throw refusedUser(unauthorized('The code is wrong, or was used before.', 'code-invalid'), login);
 };
 

@@ -12,15 +12,25 @@ export interface NewSessionRow extends UserKey {
   readonly startedAt: string;
   readonly addressPrefix: string;
   readonly agent: string | undefined;
+  /** The password that was checked is still the user's. */
+  readonly passwordChangedAt?: string | undefined;
 }
 
-/** A repeat gets a new secret, because the first one is not stored. @returns false if the session has ended */
+/**
+ * A repeat gets a new secret, because the first one is not stored. The lock lets a change of the password wait, which
+ * then ends this session, too. @returns false if the session has ended, or the password was changed
+ */
 export const insertSession = async (database: Database, row: NewSessionRow): Promise<boolean> => {
   const { rowCount } = await database.query({
     name: 'session-insert',
-    text: `insert into sessions as s (customer_id, user_id, session_id, secret_hash, method, auth_time, created_at,
+    text: `with login as (
+             select from logins
+             where customer_id = $1 and user_id = $2 and password_changed_at = $9::text::timestamptz for share)
+           insert into sessions as s (customer_id, user_id, session_id, secret_hash, method, auth_time, created_at,
              last_seen_at, ends_at, address_prefix, agent)
-           values ($1, $2, $3, $4, $5, $6, $6, $6, $6::timestamptz + interval '${SESSION_DAYS} days', $7, $8)
+           select $1, $2, $3, $4, $5, $6::timestamptz, $6::timestamptz, $6::timestamptz,
+             $6::timestamptz + interval '${SESSION_DAYS} days', $7, $8
+           where $9::text is null or exists (select from login)
            on conflict (session_id) do update set secret_hash = excluded.secret_hash
              where s.ended_at is null and s.customer_id = $1 and s.user_id = $2`,
     values: [
@@ -32,6 +42,7 @@ export const insertSession = async (database: Database, row: NewSessionRow): Pro
       row.startedAt,
       row.addressPrefix,
       row.agent ?? null,
+      row.passwordChangedAt ?? null,
     ],
   });
   return rowCount === 1;

@@ -17,6 +17,7 @@ import {
   insertSession,
   replaceSecret,
   type EndedSession,
+  type NewSessionRow,
 } from './session-rows.ts';
 
 export interface SessionWrites extends CommandStores {
@@ -61,7 +62,7 @@ export const sessionIdOf = ({ commandId }: Pick<RequestContext, 'commandId'>): s
  */
 export const startSession = async (
   { store, pool, clock }: SessionWrites,
-  { customerId, userId }: UserKey,
+  { customerId, userId, passwordChangedAt }: UserKey & Pick<NewSessionRow, 'passwordChangedAt'>,
   method: SignInMethod,
   request: RequestContext,
 ): Promise<SignedIn> => {
@@ -81,11 +82,11 @@ export const startSession = async (
     principal,
   });
   const { address, agent } = request.client;
-  const row = { customerId, userId, sessionId, secretHash, method, startedAt, agent };
+  const row = { customerId, userId, sessionId, secretHash, method, startedAt, agent, passwordChangedAt };
   if (!(await insertSession(pool, { ...row, addressPrefix: addressPrefixOf(address) }))) {
     throw new AlreadyDoneError({
       code: 'CONFLICT',
-      message: 'An earlier request with this Idempotency-Key signed in, and that session has ended.',
+      message: 'The password was changed, or the session ended, after this request began. Sign in again.',
     });
   }
   const ended = await endSurplusSessions(pool, { customerId, userId });

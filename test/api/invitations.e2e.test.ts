@@ -246,6 +246,21 @@ describe('accepting', () => {
 });
 
 describe('revoking', () => {
+  it('that failed half-way is refused once the user was removed, and leaves no address', async () => {
+    const email = newAddress();
+    const { id } = await invite(admin, email, 'member');
+    const token = await invitationToken(service, id);
+    await service.pool.query('alter table logins rename to logins_away');
+    expect((await accept(new Person(service), token, { name: 'Half' })).status).toBe(500);
+    await service.pool.query('alter table logins_away rename to logins');
+    const listed = await admin.person.get<{ id: string; name: string }[]>(`${members}?take=200`);
+    const added = listed.body.data.find(({ name }) => name === 'Half')?.id ?? '';
+    expect((await admin.person.delete(`${members}/${added}`)).status).toBe(204);
+    expect(refusalOf(await accept(new Person(service), token, { name: 'Half' }))).toEqual(invalid('token'));
+    const { rows } = await service.pool.query('select from user_addresses where email = $1', [email]);
+    expect(rows).toEqual([]);
+  });
+
   it('another account has no such invitation', async () => {
     const other = await signUp(service);
     const { id } = await invite(other, newAddress());

@@ -181,6 +181,45 @@ it('a repeated parameter is refused', async () => {
   expect(errorIn(await browser.fetch(url))).toBe('invalid_request');
 });
 
+describe('U+0000, which Postgres does not store,', () => {
+  it.each([
+    ['state', { state: 'a\0b' }, 303],
+    ['login_hint', { login_hint: '\0' }, 303],
+    ['client_id', { client_id: 'a\0b' }, 400],
+    ['client_id', { client_id: 'https://app.example.com/\0' }, 400],
+    ['redirect_uri', { redirect_uri: 'http://127.0.0.1:4710/callback\0' }, 400],
+  ])('in %s of an authorization is the fault of the client', async (_name, changed, status) => {
+    const answer = await ask(changed);
+    await answer.text();
+    expect(answer.status).toBe(status);
+  });
+
+  it.each(['token', 'revoke'])('in the client id is that of an unknown client: %s', async (endpoint) => {
+    const { status, body } = await postForm(`${baseUrl}/auth/${endpoint}`, {
+      client_id: 'a\0b',
+      grant_type: 'refresh_token',
+      refresh_token: 'rt_x',
+      token: 'rt_x',
+    });
+    expect([status, body.error]).toEqual([401, 'invalid_client']);
+  });
+});
+
+it.each(['..\\jwks', '..\\.well-known\\openid-configuration', '..', '%2e%2e\\jwks'])(
+  'what the library serves besides is out of reach: /authorize/%s',
+  async (last) => {
+    const { port } = oauth.service;
+    const answer = await new Promise<number | undefined>((resolve, reject) => {
+      const asked = httpRequest({ port, host: '127.0.0.1', path: `/authorize/${last}` }, (got) => {
+        got.resume();
+        resolve(got.statusCode);
+      });
+      asked.once('error', reject).end();
+    });
+    expect([400, 404]).toContain(answer);
+  },
+);
+
 it('the answer names the issuer and repeats the state', async () => {
   const { to } = await client.authorize(browser, { state: 'a b&c=d' });
   expect([to.searchParams.get('iss'), to.searchParams.get('state')]).toEqual([baseUrl, 'a b&c=d']);
@@ -329,9 +368,13 @@ describe('consent', () => {
   it('keeps its secrets out of the database', async () => {
     const page = oauth.browserOf(account);
     const uid = await page.start(client.authorizationUrl(challenge));
+    const headers = { 'Idempotency-Key': `decide-once-${uid}` };
+    expect((await page.decide(uid, { decision: 'allow' }, headers)).status).toBe(200);
     const { rows } = await oauth.service.pool.query<{ all: string }>(
-      `select string_agg(r::text, ' ') as all from oauth_records r`,
+      `select (select string_agg(r::text, ' ') from oauth_records r)
+         || (select string_agg(k.status || coalesce(k.body, ''), ' ') from idempotency_keys k) as all`,
     );
+    expect(rows[0]?.all).toContain('200');
     expect(rows[0]?.all).not.toContain(uid);
   });
 
@@ -361,6 +404,9 @@ describe('registration', () => {
     ['http', { redirect_uris: ['http://evil.example/cb'] }, 'invalid_redirect_uri'],
     ['a private scheme without a dot', { redirect_uris: ['myapp:/cb'] }, 'invalid_redirect_uri'],
     ['a fragment', { redirect_uris: ['https://app.example.com/cb#x'] }, 'invalid_redirect_uri'],
+    ['U+0000', { redirect_uris: ['https://app.example.com/\0'] }, 'invalid_redirect_uri'],
+    ['half a character', { redirect_uris: ['https://app.example.com/\ud800'] }, 'invalid_redirect_uri'],
+    ['a space', { redirect_uris: [' https://app.example.com/'] }, 'invalid_redirect_uri'],
     ['a user name', { redirect_uris: ['https://user@app.example.com/cb'] }, 'invalid_redirect_uri'],
     [
       '1,000 URIs',

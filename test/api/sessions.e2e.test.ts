@@ -7,6 +7,7 @@ import { conflict, invalid, notFound, refusalOf } from '../support/api-client.ts
 import { startRunningService, type RunningService } from '../support/running-service.ts';
 import { mailTo } from '../support/outbox-link.ts';
 import { GOOD_PASSWORD, Person, signIn, signUp, type SignedUp } from '../support/person.ts';
+import { until } from '../support/toy-projection.ts';
 
 const path = '/api/v2/accounts/current/sessions';
 
@@ -216,6 +217,29 @@ describe('a changed password', () => {
     expect((await signIn(new Person(service), email, 'seven brown badgers')).status).toBe(200);
     expect(await reasonsOf(one)).toEqual(['password-changed']);
     expect(await mailTo(service, email, 'Your password was changed')).toContain('/console/password-reset');
+  });
+
+  it('leaves no session of a sign-in with the old one that began before', async () => {
+    const { person, email, userId } = await signUp(service);
+    await service.pool.query(`
+      create function slow_session() returns trigger language plpgsql as
+        $$ begin perform pg_sleep(1) where new.user_id = '${userId}'; return new; end $$;
+      create trigger slow_session before insert on sessions for each row execute function slow_session()`);
+    try {
+      const late = new Person(service);
+      const signingIn = signIn(late, email);
+      await until(async () => {
+        const { rows } = await service.pool.query(
+          `select from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()`,
+        );
+        return rows.length === 1;
+      });
+      expect((await change(person, GOOD_PASSWORD, 'seven brown badgers')).status).toBe(204);
+      expect((await signingIn).status).toBe(200);
+      expect(await isSignedIn(late)).toBe(false);
+    } finally {
+      await service.pool.query('drop trigger slow_session on sessions');
+    }
   });
 
   it.each([

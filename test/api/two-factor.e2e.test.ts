@@ -201,6 +201,24 @@ describe('a sign-in with a second factor', () => {
     expect((await withCode(nextCode(user))).status).toBe(200);
   });
 
+  it('is refused after ten wrong codes of requests at once, too', async () => {
+    await anyone().post('/auth/password-reset/request', { email: user.email });
+    const { token } = linkIn(await mailTo(service, user.email, 'Choose a new password'));
+    const verified = await anyone().post<{ ticket: string }>('/auth/password-reset/verify', { token });
+    const body = {
+      ticket: verified.body.data.ticket,
+      password: 'seven brown badgers',
+      code: wrongCode(user),
+    };
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, () => anyone().post('/auth/password-reset/reset', body)),
+    );
+    const tried = answers.filter((answer) => reasonOf(answer)[2] !== undefined);
+    expect(tried).toHaveLength(30);
+    const wrong = tried.map(reasonOf).filter(([, , details]) => JSON.stringify(details).includes('invalid'));
+    expect(wrong).toHaveLength(10);
+  });
+
   it('is needed to reset the password, too', async () => {
     await anyone().post('/auth/password-reset/request', { email: user.email });
     const { token } = linkIn(await mailTo(service, user.email, 'Choose a new password'));

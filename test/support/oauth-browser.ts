@@ -40,10 +40,18 @@ export class OAuthBrowser {
     return uid;
   }
 
-  async decide(uid: string, decision: object): Promise<Response> {
+  async decide(
+    uid: string,
+    decision: object,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Response> {
     return this.fetch(`/api/console/oauth/${uid}`, {
       method: 'POST',
-      headers: { 'Content-Type': 'application/json', Origin: new URL(this.service.baseUrl).origin },
+      headers: {
+        'Content-Type': 'application/json',
+        Origin: new URL(this.service.baseUrl).origin,
+        ...headers,
+      },
       body: JSON.stringify(decision),
     });
   }

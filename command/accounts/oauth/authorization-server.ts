@@ -9,12 +9,13 @@ import { urlProblem, type OutboundPolicy } from '../../../shared/outbound/outbou
 import { ClientRefusedError, clientMetadata } from './client-policy.ts';
 import { revokeGrant } from './grants.ts';
 import type { GrantWrites } from './handler.ts';
-import { createProvider } from './provider.ts';
+import { createProvider, ROUTES } from './provider.ts';
 import {
   authorizationQuery,
   InvalidResourceError,
   providerRequest,
   registrationBody,
+  revocationBody,
   tokenBody,
 } from './provider-request.ts';
 import { createOAuthRecords } from './records.ts';
@@ -84,25 +85,22 @@ const handedRequest = async (
 ): Promise<IncomingMessage> => {
   const { method = '', headers } = request;
   const { pathname, search } = new URL(request.url ?? '', baseUrl);
+  const path = pathFor(endpoint, pathname);
   const copy = (query: string, body?: Buffer): IncomingMessage =>
-    providerRequest(baseUrl, {
-      method,
-      headers,
-      body,
-      url: query === '' ? pathname : `${pathname}?${query}`,
-    });
+    providerRequest(baseUrl, { method, headers, body, url: query === '' ? path : `${path}?${query}` });
+  const form = async (change: (body: Buffer) => Buffer): Promise<IncomingMessage> => {
+    const body = await readBody(request);
+    return copy('', isForm(headers) ? change(body) : body);
+  };
   switch (endpoint) {
     case 'authorize':
       return copy(authorizationQuery(baseUrl, search));
     case 'register':
       return copy('', registrationBody(await readBody(request)));
     case 'token':
-      return copy(
-        '',
-        isForm(headers) ? tokenBody(baseUrl, await readBody(request)) : await readBody(request),
-      );
+      return form((body) => tokenBody(baseUrl, body));
     case 'revoke':
-      return copy('', await readBody(request));
+      return form(revocationBody);
     case 'resume':
     case 'metadata':
       return copy('');
@@ -110,6 +108,10 @@ const handedRequest = async (
       return endpoint satisfies never;
   }
 };
+
+/** The library serves more paths than this service: what it gets is the path of the route, never the client's. */
+const pathFor = (endpoint: OAuthEndpoint, pathname: string): string =>
+  endpoint === 'resume' ? `${ROUTES.authorize}/${pathname.split('/').at(-1)}` : ROUTES[endpoint];
 
 const isForm = ({ 'content-type': type = '' }: IncomingMessage['headers']): boolean =>
   type.toLowerCase().startsWith('application/x-www-form-urlencoded');

@@ -86,6 +86,9 @@ const redirectUri = (uri: unknown): URL => {
     throw badRedirect(`a redirect URI must be a URI of at most ${REDIRECT_URI_LENGTH_MAX} characters`);
   }
   const url = new URL(uri);
+  if (/\s/u.test(uri) || HIDDEN.test(uri)) {
+    throw badRedirect('a redirect URI must not contain spaces, control or invisible characters');
+  }
   if (uri.includes('#')) throw badRedirect('a redirect URI must not contain a fragment');
   if (url.username !== '' || url.password !== '') {
     throw badRedirect('a redirect URI must not contain a user name or password');

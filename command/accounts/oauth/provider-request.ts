@@ -46,7 +46,7 @@ export const providerRequest = (
 const IGNORED = ['nonce', 'claims', 'claims_locales', 'id_token_hint', 'max_age', 'acr_values'];
 
 export const authorizationQuery = (baseUrl: string, search: string): string => {
-  const parameters = new URLSearchParams(search);
+  const parameters = parametersOf(search);
   for (const name of IGNORED) parameters.delete(name);
   const scopes = parameters.getAll('scope');
   // The library refuses a repeated parameter.
@@ -66,12 +66,24 @@ const requestedScopes = (requested = ''): string => {
 
 /** @throws InvalidResourceError */
 export const tokenBody = (baseUrl: string, body: Buffer): Buffer => {
-  const parameters = new URLSearchParams(body.toString('utf8'));
+  const parameters = parametersOf(body.toString('utf8'));
   withCanonicalResources(baseUrl, parameters);
   const isOurs = (resource: string): boolean => canonicalResource(baseUrl, resource) !== undefined;
   if (!parameters.getAll('resource').every(isOurs)) throw new InvalidResourceError();
   return Buffer.from(parameters.toString());
 };
+
+export const revocationBody = (body: Buffer): Buffer =>
+  Buffer.from(parametersOf(body.toString('utf8')).toString());
+
+/** Postgres stores no U+0000: it becomes what bytes that are not UTF-8 become. */
+const parametersOf = (text: string): URLSearchParams =>
+  new URLSearchParams(
+    [...new URLSearchParams(text)].map(([name, value]): [string, string] => [
+      name,
+      value.replaceAll('\0', '\uFFFD'),
+    ]),
+  );
 
 const withCanonicalResources = (baseUrl: string, parameters: URLSearchParams): void => {
   const resources = parameters.getAll('resource');

@@ -68,6 +68,14 @@ export const createProvider = async (options: ProviderOptions): Promise<Provider
 
 export const METADATA_PATH = '/.well-known/oauth-authorization-server';
 
+export const ROUTES = {
+  authorize: '/authorize',
+  register: '/auth/register',
+  token: '/auth/token',
+  revoke: '/auth/revoke',
+  metadata: METADATA_PATH,
+} as const;
+
 const off = { enabled: false } as const;
 
 const configurationOf = (options: ProviderOptions, library: Library, issuer: string): Configuration => {
@@ -82,10 +90,10 @@ const configurationOf = (options: ProviderOptions, library: Library, issuer: str
       refuseGrant: (message) => new library.InvalidGrant(message),
     }),
     routes: {
-      authorization: '/authorize',
-      registration: '/auth/register',
-      token: '/auth/token',
-      revocation: '/auth/revoke',
+      authorization: ROUTES.authorize,
+      registration: ROUTES.register,
+      token: ROUTES.token,
+      revocation: ROUTES.revoke,
     },
     scopes: ['offline_access'],
     responseTypes: ['code'],

@@ -145,6 +145,8 @@ const decisionRoute = (options: ConsentOptions): Route =>
     operationId: 'decideConsent',
     summary: 'Allow or deny what the client asks for; the browser then goes to `redirectTo`',
     body: ConsentDecision,
+    // The address contains the interaction's id. A repeat decides again: for the same grant.
+    answerIsSecret: true,
     responses: { 200: { description: 'Decided', data: z.object({ redirectTo: z.string() }) } },
     handle: async (input) => {
       const { context } = ofRequest(input.request);
