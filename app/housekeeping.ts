@@ -47,8 +47,7 @@ export const housekeeping = ({
     ...signInHousekeeping({ store, snapshots, pool }),
     ...invitationHousekeeping({ store, snapshots, pool, clock, keys, linkTokenOf: createLinkTokenOf(keys) }),
     'unused OAuth clients': unusedClients(pool),
-    // An expired access token is said to be expired for this time, and to be unknown afterwards.
-    'codes and tokens of OAuth clients': oldRows(pool, 'oauth_records', { column: 'expires_at', days: 1 }),
+    'codes and tokens of OAuth clients': oldRows(pool, 'oauth_records', { column: 'kept_until', days: 0 }),
     'ended consents to OAuth clients': oldRows(pool, 'oauth_grants', {
       column: 'least(revoked_at, expires_at)',
       days: 7,

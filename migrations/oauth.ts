@@ -5,7 +5,7 @@ import { code, createTenantTable } from './schema.ts';
  * - `oauth_grants`: written by the command after its event, and by the read model `credentials` after a crash.
  * - `oauth_clients.registered_by`: `self` (RFC 7591) or `operator`. Clients with a metadata document have no row.
  * - `oauth_records`: codes, tokens and interactions of `oidc-provider`. `id_hash` is the SHA-256 of the
- * code, token or id, which is stored nowhere. `uses` counts the successors of a refresh token.
+ * code, token or id, which is stored nowhere. `uses` counts the successors of a refresh token. `kept_until`: deleted from then on.
  */
 export const oauth = {
   name: '0.2-oauth',
@@ -41,8 +41,9 @@ export const oauth = {
       table.timestamp('consumed_at');
       table.smallint('uses').notNullable().defaultTo(0);
       table.timestamp('expires_at').notNullable();
+      table.timestamp('kept_until').notNullable();
       table.primary(['kind', 'id_hash']);
-      table.index(['expires_at'], 'oauth_records_by_end');
+      table.index(['kept_until'], 'oauth_records_by_end');
     });
   },
 };

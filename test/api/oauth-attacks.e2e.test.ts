@@ -1,5 +1,7 @@
+import { randomBytes } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { oldRows } from '../../shared/postgres/old-rows.ts';
 import type { OAuthBrowser } from '../support/oauth-browser.ts';
 import {
   pkce,
@@ -363,6 +365,18 @@ describe('consent', () => {
        where kind = 'Interaction'`,
     );
     expect((await page.fetch(`/api/console/oauth/${uid}`)).status).toBe(404);
+  });
+
+  it('is stored no longer than it can be decided: anyone can start one, with much text', async () => {
+    const { pool } = oauth.service;
+    const page = oauth.browserOf(account);
+    await client.tokens(page);
+    const state = randomBytes(4_000).toString('hex');
+    await page.start(client.authorizationUrl(challenge, { state }));
+    await pool.query(`update oauth_records set kept_until = kept_until - interval '15 minutes'`);
+    await oldRows(pool, 'oauth_records', { column: 'kept_until', days: 0 }).purge(1_000);
+    const { rows } = await pool.query<{ kind: string }>('select distinct kind from oauth_records order by 1');
+    expect(rows.map(({ kind }) => kind)).toEqual(['AccessToken', 'AuthorizationCode', 'RefreshToken']);
   });
 
   it('keeps its secrets out of the database', async () => {

@@ -7,6 +7,12 @@ const GRACE_SECONDS = 30;
 /** Tokens that one refresh token may be exchanged for within the grace. */
 const SUCCESSORS_MAX = 5;
 
+/**
+ * An expired access token is said to be expired for this time, and to be unknown afterwards. Interactions end at once: for
+ * the price of a request without a credential, each stores what the client sent.
+ */
+const KEPT = `case $1 when 'Interaction' then interval '0' else interval '1 day' end`;
+
 interface Row {
   readonly payload: AdapterPayload;
   readonly isConsumed: boolean;
@@ -28,10 +34,11 @@ export const createOAuthRecords = (pool: Pick<Pool, 'query'>): OAuthRecords => (
     const { jti: _, ...payload } = given;
     await pool.query({
       name: 'oauth-record-write',
-      text: `insert into oauth_records (kind, id_hash, grant_id, payload, expires_at)
-             values ($1, $2, $3, $4, clock_timestamp() + make_interval(secs => $5))
+      text: `insert into oauth_records (kind, id_hash, grant_id, payload, expires_at, kept_until)
+             values ($1, $2, $3, $4, clock_timestamp() + make_interval(secs => $5),
+               clock_timestamp() + make_interval(secs => $5) + ${KEPT})
              on conflict (kind, id_hash) do update
-               set payload = excluded.payload, expires_at = excluded.expires_at`,
+               set payload = excluded.payload, expires_at = excluded.expires_at, kept_until = excluded.kept_until`,
       values: [kind, hashOf(id), payload.grantId, JSON.stringify(payload), ttlSeconds],
     });
   },
