@@ -3,7 +3,3 @@ import type { Config } from './config.ts';
 /** @param port that the service listens on */
 export const baseUrlOf = ({ BASE_URL, HOST }: Pick<Config, 'BASE_URL' | 'HOST'>, port: number): string =>
   BASE_URL ?? `http://${HOST.includes(':') ? `[${HOST}]` : HOST}:${port}`;
-
-/** After `#`: browsers do not send it, so no log has it. */
-export const pageLink = (baseUrl: string, page: 'set-up' | 'invitation', token: string): string =>
-  `${baseUrl}/console/${page}#token=${token}`;

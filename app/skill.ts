@@ -14,11 +14,18 @@ Paths below are relative to it. \`${baseUrl}/api/v2/accounts/current\` says whic
 
 ## Authentication
 
-Send the API key as a header: \`Authorization: Bearer <API key>\`. An operator of the service opens an account with its
-first key; a key with the scope \`exchange:admin\` makes further ones with \`POST /api-keys\`, and each key is shown once.
-Scopes: \`exchange:read\` to read, \`exchange:write\` to create and change, \`exchange:admin\` for API keys and the audit log,
-\`exchange:review\` for sellers. 401 means that the credential is missing, unknown, revoked or expired; 403 that it lacks
-a scope. Uploads of bytes need no key: the signed token in their \`uploadUrl\` is the credential.
+Send an access token or an API key as a header: \`Authorization: Bearer <access token or API key>\`.
+
+- An access token: OAuth 2.1, authorization code with PKCE (\`S256\`). Read
+  ${baseUrl}/.well-known/oauth-authorization-server, register (RFC 7591) or use the https address of your client metadata
+  document as \`client_id\`, and open the authorization endpoint in the browser of a person with the parameter
+  \`resource=${baseUrl}/api/v2/buyer\`. The person allows or denies. A token is valid for an hour; refresh it.
+- An API key: an admin issues it with \`POST /api-keys\`, and it is shown once. Ask the person for one.
+- A person opens an account at ${baseUrl}/console/sign-up. Never ask for the password.
+
+Scopes: \`exchange:read\` to read, \`exchange:write\` to create and change, \`exchange:admin\` for API keys, members and the
+audit log, \`exchange:review\` for sellers. 401 means that the credential is missing, unknown, revoked or expired: refresh
+the token once, then ask the person again. 403 means that it lacks a scope; \`WWW-Authenticate\` names it. Uploads of bytes need no key: the signed token in their \`uploadUrl\` is the credential.
 
 ## Answers
 
@@ -67,7 +74,7 @@ After a successful write, the account's next read shows it.
 
 ## Limits
 
-By default a key may send 100 requests a minute, and an address without a valid key 100 a minute. Every counted answer
+By default a key or a token may send 100 requests a minute, and an address without one 100 a minute. Every counted answer
 has \`RateLimit-Limit\`, \`RateLimit-Remaining\` and \`RateLimit-Reset\` (seconds). Honor \`Retry-After\`, add about 25 % jitter,
 and stop after 3 to 5 retries. A JSON body has at most 1 MiB; 16 MiB of conversion events or catalogs, 32 MiB of
 audiences; an upload says its own \`maxBytes\`. An account has at most 100 active API keys.

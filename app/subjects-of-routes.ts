@@ -9,6 +9,14 @@ const otherPlaces: readonly PlaceOfRoutes[] = [
   { resourceType: 'CREATIVE', path: `${buyer}/advertisers/{id}/creatives/{cid}` },
   { resourceType: 'EVENT_SOURCE', path: `${buyer}/advertisers/{id}/event-sources` },
   { resourceType: 'SYNDICATION', path: `${buyer}/advertisers/{id}/syndicate` },
+  { resourceType: 'USER', path: '/auth' },
+  { resourceType: 'SESSION', path: '/auth/sign-in' },
+  { resourceType: 'SESSION', path: '/auth/sign-out' },
+  { resourceType: 'USER', path: '/api/v2/accounts/current/user' },
+  { resourceType: 'CONNECTED_APP', path: '/auth/register' },
+  { resourceType: 'CONNECTED_APP', path: '/auth/token' },
+  { resourceType: 'CONNECTED_APP', path: '/auth/revoke' },
+  { resourceType: 'CONNECTED_APP', path: '/api/console/oauth' },
   // An upload's token names the asset and the advertiser, which the path does not.
   {
     resourceType: 'ASSET',

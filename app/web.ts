@@ -122,6 +122,7 @@ export const createWeb = (options: WebOptions): { readonly app: Express; readonl
     apiName: 'Buyer',
     skill,
     resources: protectedResources,
+    pages: ['/console/sign-in', '/console/sign-up'],
   };
   const origins = createBrowserOrigins(pool);
   const app = createApp({

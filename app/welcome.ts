@@ -1,12 +1,12 @@
 import { resolve } from 'node:path';
 import type { OpenedAccount } from '../command/accounts/open-account.ts';
-import { pageLink } from './base-url.ts';
+import { pageLink } from '../command/accounts/page-link.ts';
 import { databaseAddress } from '../shared/postgres/connection-problem.ts';
 import type { Config } from './config.ts';
 import { version } from './version.ts';
 
 export interface FirstAccount extends OpenedAccount {
-  /** Of the one-time link of its first user. */
+  /** Its first user signs in with the one-time link that contains the token. */
   readonly token: string;
 }
 

@@ -1,8 +1,4 @@
-import {
-  addClientOfOperator,
-  clientsOfOperator,
-  removeClientOfOperator,
-} from '../command/accounts/oauth/clients.ts';
+import { addClientOfOperator, clientsOfOperator, removeClient } from '../command/accounts/oauth/clients.ts';
 import { revokeGrantsOfClient } from '../command/accounts/oauth/grants.ts';
 import { oauthGrantRowsIn } from '../projections/oauth-grant-rows.ts';
 import { systemClock } from '../shared/async/clock.ts';
@@ -39,7 +35,7 @@ export const addOAuthCommands = (program: OperatorCommand, tools: Tools): void =
 
   clients
     .command('list')
-    .description('Lists these clients.')
+    .description('Lists the clients that an operator added.')
     .action(async () => {
       const { pool } = await installation();
       await printList(tools, clientsOfOperator(pool), {
@@ -56,16 +52,19 @@ export const addOAuthCommands = (program: OperatorCommand, tools: Tools): void =
 
   clients
     .command('remove')
-    .description('Removes a client and revokes all access that users gave it.')
-    .argument('<CLIENT>', 'id of the client, as `oauth clients list` prints it')
+    .description(
+      'Revokes all access that users gave a client, also one that registered itself or publishes a metadata document, ' +
+        'and removes the registration.',
+    )
+    .argument('<CLIENT>', 'id of the client, as `oauth clients list` or its connected apps show it')
     .example('5c2f4a1e-8f0c-4a53-9d0b-1f6c1f3f0b7a')
     .action(async (clientId: string) => {
       const { store, pool } = await installation();
-      if (!(await removeClientOfOperator(pool, clientId))) {
-        throw new Error(`There is no client ${clientId} that an operator has added.`);
-      }
+      const wasRegistered = await removeClient(pool, clientId);
       const writes = { store, pool, clock: systemClock, rows: oauthGrantRowsIn(pool) };
       const revoked = await revokeGrantsOfClient(writes, clientId);
+      // After an interruption, a repeat finds the access that is left.
+      if (!wasRegistered && revoked === 0) throw new Error(`There is no client ${clientId}.`);
       print({ clientId, revoked }, `Client ${clientId} is removed. Users had connected it ${revoked} times.`);
     });
 };

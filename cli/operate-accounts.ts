@@ -19,7 +19,7 @@ export const requireAccount = async ({ pool }: Pick<Installation, 'pool'>, custo
 };
 
 /** For commands that read the account's stream: its row may be missing if its opening was cut off. */
-export const inAccount = <Result>(customerId: number, command: Promise<Result>): Promise<Result> =>
+const inAccount = <Result>(customerId: number, command: Promise<Result>): Promise<Result> =>
   command.catch((error: unknown) => {
     throw error instanceof ApiError && error.body.code === 'NOT_FOUND' ? noAccount(customerId) : error;
   });

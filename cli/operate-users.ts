@@ -1,5 +1,5 @@
 import { contextOf } from '../command/accounts/commands.ts';
-import { invite, type Invited } from '../command/accounts/invitations.ts';
+import { invite, type SentInvitation } from '../command/accounts/invitations.ts';
 import { changeRole, removeMember } from '../command/accounts/members.ts';
 import { removeTotp } from '../command/accounts/two-factor.ts';
 import { issueUserLink, type UserLink } from '../command/accounts/user-link.ts';
@@ -34,7 +34,7 @@ export const inviteUser = (
   installation: Installation,
   customerId: number,
   person: { readonly email: string; readonly role: Role },
-): Promise<Invited> => {
+): Promise<SentInvitation> => {
   const { keys } = installation;
   const writes = { ...writesOf(installation), keys, linkTokenOf: createLinkTokenOf(keys) };
   return invite(writes, person, contextOf(customerId));

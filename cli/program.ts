@@ -20,7 +20,7 @@ import { addWorkCommand } from './work-command.ts';
 import { ArgumentsError } from './parse-args.ts';
 
 const HELP_WIDTH = 80;
-/** Of the verbs of a command in the list of all commands. */
+/** Longest list of a command's verbs in the list of all commands. */
 const VERBS_WIDTH = 36;
 
 const NOTES = `

@@ -1,7 +1,8 @@
 import { Option } from 'commander';
 import { Role } from '../domain/accounts/access.ts';
 import { EmailAddress } from '../domain/accounts/address.ts';
-import { baseUrlOf, pageLink } from '../app/base-url.ts';
+import { baseUrlOf } from '../app/base-url.ts';
+import { pageLink } from '../command/accounts/page-link.ts';
 import { parseName } from './account-commands.ts';
 import type { OperatorCommand, Tools } from './command.ts';
 import { createUser, requireAccount } from './operate-accounts.ts';

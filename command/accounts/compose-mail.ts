@@ -7,6 +7,7 @@ import type { ComposeMail } from '../workers/mail/send-mails.ts';
 import type { FindInvitation, InvitationKey } from './invitation-rows.ts';
 import type { FindLogin, UserKey } from './login-rows.ts';
 import { insertLink } from './one-time-links.ts';
+import { pageLink } from './page-link.ts';
 import { RESET_MS } from './password-reset.ts';
 import { PendingSignUp } from './sign-up.ts';
 
@@ -50,24 +51,7 @@ export const createComposeMail =
     }
   };
 
-/** The part after `#`: browsers do not send it, so no log contains it. */
-const linkTo = ({ baseUrl }: ComposeOptions, page: string, token: string): string =>
-  `${baseUrl()}/console/${page}#token=${token}`;
-
 const paragraphs = (...texts: readonly string[]): string => `${texts.join('\n\n')}\n`;
-
-/** What a user has written stays within its line: it must not look like a sentence of the service. */
-const oneLine = (text: string): string => text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ');
-
-/** In characters: a subject with a longer name would be refused. */
-const NAME_IN_SUBJECT_MAX = 80;
-
-const shortened = (name: string): string => {
-  const characters = Array.from(name);
-  return characters.length > NAME_IN_SUBJECT_MAX
-    ? `${characters.slice(0, NAME_IN_SUBJECT_MAX - 1).join('')}…`
-    : name;
-};
 
 const signUpMail = async (
   options: ComposeOptions,
@@ -90,7 +74,7 @@ const signUpMail = async (
     subject: 'Confirm your address',
     text: paragraphs(
       'You signed up for the Buyer Exchange with this address. Open this link and enter your password to open the account:',
-      linkTo(options, 'verify-email', token),
+      pageLink(options.baseUrl(), 'verify-email', token),
       `The link works once, within ${SIGN_UP_HOURS} hours. If you did not sign up, ignore this mail: no account is opened.`,
     ),
   };
@@ -123,7 +107,7 @@ const resetMail = async (
     subject: 'Choose a new password',
     text: paragraphs(
       'Open this link to choose a new password for the Buyer Exchange:',
-      linkTo(options, 'password-reset', token),
+      pageLink(options.baseUrl(), 'password-reset', token),
       `The link works once, within ${RESET_MS / 60_000} minutes. If you did not ask for it, ignore this mail: your password stays.`,
     ),
   };
@@ -145,20 +129,27 @@ const changedMail = async (
   };
 };
 
+const NAME_LENGTH_MAX = 80;
+
+/** Users choose names freely, and must not add lines to a mail to another person, nor make its subject too long. */
+const inLine = (name: string): string =>
+  Array.from(name.replaceAll(/[\p{C}\p{Z}]+/gu, ' ').trim())
+    .slice(0, NAME_LENGTH_MAX)
+    .join('');
+
 /** @returns undefined if the invitation was accepted or revoked, or has expired */
 const invitationMail = async (options: ComposeOptions, key: InvitationKey): Promise<Mail | undefined> => {
   const invitation = await options.findInvitation(key);
   if (invitation === undefined || invitation.expiresAt.getTime() <= Date.now()) return undefined;
-  const { email: to, role, expiresAt } = invitation;
-  const company = oneLine(invitation.company);
-  const inviter = oneLine(invitation.inviter ?? 'The operator');
+  const { email: to, inviter, role, expiresAt } = invitation;
+  const company = inLine(invitation.company);
   const token = await options.linkTokenOf(key.invitationId);
   return {
     to,
-    subject: `Join ${shortened(company)} on the Buyer Exchange`,
+    subject: `Join ${company} on the Buyer Exchange`,
     text: paragraphs(
-      `${inviter} invites you to the account "${company}" on the Buyer Exchange, as ${role}. Open this link to choose a password:`,
-      linkTo(options, 'invitation', token),
+      `${inLine(inviter ?? 'The operator')} invites you to the account "${company}" on the Buyer Exchange, as ${role}. Open this link to choose a password:`,
+      pageLink(options.baseUrl(), 'invitation', token),
       `The link works once, until ${expiresAt.toISOString().slice(0, 16).replace('T', ' ')} UTC. If you do not expect it, ignore this mail: no user is added.`,
     ),
   };

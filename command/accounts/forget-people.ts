@@ -9,7 +9,7 @@ export const PEOPLE_TABLES = [
   'user_addresses',
 ] as const;
 
-/** Of all users of an account that is disabled. Events name only their ids. @returns deleted addresses */
+/** The account must be disabled. Events contain only ids of users. @returns deleted addresses */
 export const forgetPeople = async (client: ClientBase, customerId: number): Promise<number> => {
   let addresses = 0;
   for (const table of PEOPLE_TABLES) {

@@ -30,7 +30,7 @@ export interface UserRole {
   readonly customerId: number;
   readonly userId: string;
   readonly role: string;
-  /** Of the account's stream. */
+  /** Revision of the account's stream. */
   readonly revision: number;
 }
 
@@ -155,7 +155,7 @@ export const loadAccount = (stores: CommandStores, customerId: number): Promise<
 
 export const accountOf = accounts.resultOf;
 
-/** Of the account's stream, with which `accountOf` the outcome is the state. */
+/** The revision of the stream at which its state is that of the outcome. */
 export const revisionOf = (outcome: AccountOutcome): number => {
   if (outcome.outcome === 'refused' || outcome.revision === undefined)
     throw new Error('an accepted command of an account has a revision');

@@ -35,7 +35,7 @@ export interface NewInvitation {
   readonly invitedBy?: string | undefined;
 }
 
-export interface Invited {
+export interface SentInvitation {
   readonly invitation: InvitationResource;
   readonly token: string;
 }
@@ -49,7 +49,7 @@ export const invite = async (
   writes: InvitationWrites,
   { email, role, invitedBy }: NewInvitation,
   context: CommandContext,
-): Promise<Invited> => {
+): Promise<SentInvitation> => {
   const { pool, clock } = writes;
   const { customerId, commandId, hasRunBefore } = context;
   const isFirstRun = (await hasRunBefore?.()) === false;

@@ -9,7 +9,8 @@ import type { EventStore } from '../../shared/event-store/event-store.ts';
 import { ApiError, KnownHolderError } from '../../shared/http/errors.ts';
 import type { SecretStore } from '../../shared/secrets/secret-store.ts';
 import { accountOf, runOnAccount } from './handler.ts';
-import { acceptStep, countCodeTry, takeLookupCode, type Login, type UserKey } from './login-rows.ts';
+import type { Login, UserKey } from './login-rows.ts';
+import { acceptStep, countCodeTry, takeLookupCode } from './second-factor-rows.ts';
 
 export interface FactorWrites {
   readonly store: EventStore;

@@ -5,7 +5,8 @@ import { conflict, invalid, type ApiError } from '../../shared/http/errors.ts';
 import type { ReplyHeaders, RequestContext } from '../../shared/http/route.ts';
 import { loginOfSession, wrongPassword } from './change-password.ts';
 import { accountOf, runOnAccount } from './handler.ts';
-import { confirmSeed, removeSeed, setPendingSeed, type FindLogin, type UserKey } from './login-rows.ts';
+import { type FindLogin, type UserKey } from './login-rows.ts';
+import { confirmSeed, removeSeed, setPendingSeed } from './second-factor-rows.ts';
 import type { Passwords } from './passwords.ts';
 import {
   base32,

@@ -14,7 +14,7 @@ export interface UserLink {
 
 /**
  * For a user without a login, or with a lost one. A further link replaces it. The event comes first: after a crash in
- * between, the log shows a link that nobody has.
+ * between, the log shows a link that was never printed.
  * @throws ApiError NOT_FOUND
  */
 export const issueUserLink = async (

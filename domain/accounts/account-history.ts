@@ -183,7 +183,7 @@ export const accountPast = {
 /** Estimated memory, in bytes, that an account's state does not share with the cached state before it. */
 export const ACCOUNT_PAST_BYTES = 16_000;
 
-/** Without its users, who have histories of their own. */
+/** Without its users, who have their own histories. */
 export const accountMembers = ({ customerId, name, customerDomain, status, disabledAt }: OpenedAccount) => ({
   id: customerId,
   company: name,

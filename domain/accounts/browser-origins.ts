@@ -7,7 +7,7 @@ const ORIGINS_MAX = 50;
 const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1']);
 
 /**
- * As browsers send it: lower case, without a default port. `*` is no wildcard, so it is refused.
+ * As browsers send it: lower case, without a default port. Wildcards are not supported, so `*` is refused.
  * @returns undefined if the text is no such origin
  */
 export const browserOriginOf = (text: string): string | undefined => {

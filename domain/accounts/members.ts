@@ -6,7 +6,7 @@ import { entriesOf, valueOf, type SharedMap } from './shared-map.ts';
 /** In an account. Others were revoked, accepted, or have expired. */
 const INVITATIONS_OPEN_MAX = 100;
 
-export const INVITATION_DAYS = 7;
+const INVITATION_DAYS = 7;
 
 const DAY_MS = 86_400_000;
 

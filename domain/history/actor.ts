@@ -4,6 +4,7 @@ export const actorOrigins = {
   SESSION: 'session',
   OAUTH: 'oauth',
   USER: 'user',
+  INVITATION: 'invitation',
   UPLOAD: 'upload',
   WORKER: 'worker',
   OPERATOR: 'operator',

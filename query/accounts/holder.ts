@@ -82,6 +82,9 @@ const isAllowed = (scope: Scope, role: Role): boolean => {
   return scope === 'exchange:admin' ? role === 'admin' : scope !== 'exchange:review';
 };
 
+/** Concurrent requests share a lookup of their credentials. */
+export const sharedLookups = { batchMax: 200, inFlightMax: 2, waitMsMax: 20 } as const;
+
 /** Most connections repeat one credential, so it is parsed and hashed once a connection. */
 export const rememberLast = <Parsed>(parse: (credential: string) => Parsed) => {
   const last = new WeakMap<object, { readonly credential: string; readonly parsed: Parsed }>();

@@ -5,7 +5,7 @@ import { pageOf, pagingParameters } from '../../shared/http/schemas.ts';
 import type { TenantDatabase } from '../../shared/postgres/tenant-database.ts';
 import { isoColumn, withoutNulls, type Nullable } from './list.ts';
 
-/** Of users as `u`. The address is joined from where it can be deleted. */
+/** Selects from `users u`. The address is joined from where it can be deleted. */
 const member = `json_build_object('id', u.user_id, 'name', u.name, 'role', u.role,
   'email', (select a.email from user_addresses a where a.customer_id = u.customer_id and a.user_id = u.user_id),
   'lastSignInAt', (select ${isoColumn('max(s.created_at)')} from sessions s

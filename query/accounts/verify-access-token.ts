@@ -1,20 +1,17 @@
-import { createHash } from 'node:crypto';
 import type { Pool } from 'pg';
-import { coalesce } from '../../shared/async/coalesce.ts';
-import { byteaArray } from '../../shared/postgres/binary-array.ts';
 import type { Scope, Verification, VerifyAccessToken } from '../../shared/http/principal.ts';
 import {
   holderColumns,
   isOfOpenAccount,
   refusedHolder,
   rejected,
-  rememberLast,
   verifiedHolder,
   type StoredHolder,
 } from './holder.ts';
+import { findSecrets, parseSecrets } from './presented-secret.ts';
 
 interface StoredToken extends StoredHolder {
-  readonly idHash: Buffer;
+  readonly hash: Buffer;
   readonly grantId: string;
   readonly scope: string;
   /** Address of the resource, or of the service: good for all its resources. */
@@ -25,16 +22,7 @@ interface StoredToken extends StoredHolder {
   verified?: Verification;
 }
 
-interface PresentedToken {
-  readonly hash: Buffer;
-  readonly hex: string;
-}
-
-const parseToken = (token: string): PresentedToken | undefined => {
-  if (!token.startsWith('at_')) return undefined;
-  const hash = createHash('sha256').update(token).digest();
-  return { hash, hex: hash.toString('hex') };
-};
+const parse = parseSecrets(/^at_/);
 
 /** Hexadecimal digits of the token's hash in what the limit counts. */
 const SUBJECT_DIGITS = 16;
@@ -50,12 +38,7 @@ export const verifyAccessToken = (
   baseUrl: () => string,
   used: (grantId: string) => void = () => undefined,
 ): VerifyAccessToken => {
-  const lookUp = coalesce((tokens: readonly PresentedToken[]) => storedTokens(pool, tokens), {
-    batchMax: 200,
-    inFlightMax: 2,
-    waitMsMax: 20,
-  });
-  const parse = rememberLast(parseToken);
+  const lookUp = findSecrets<StoredToken>(pool, tokensByHash);
   return async (token, connection, resource) => {
     const presented = parse(token, connection);
     const stored = presented && (await lookUp(presented));
@@ -79,23 +62,11 @@ export const verifyAccessToken = (
   };
 };
 
-const storedTokens = async (
-  pool: Pick<Pool, 'query'>,
-  tokens: readonly PresentedToken[],
-): Promise<readonly (StoredToken | undefined)[]> => {
-  const askedAt = performance.now();
-  const hashes = new Map(tokens.map(({ hex, hash }) => [hex, hash]));
-  const { rows } = await pool.query<Omit<StoredToken, 'askedAt'>>({
-    name: 'access-tokens-by-hash',
-    text: `select t.id_hash as "idHash", g.grant_id as "grantId", t.payload->>'scope' as scope,
+const tokensByHash = {
+  name: 'access-tokens-by-hash',
+  text: `select t.id_hash as hash, g.grant_id as "grantId", t.payload->>'scope' as scope,
              t.payload->>'aud' as audience, g.revoked_at is not null as "isRevoked",
              t.expires_at <= clock_timestamp() as "hasExpired", ${holderColumns('g')}
            from oauth_records t join oauth_grants g on g.grant_id = t.grant_id
            where t.kind = 'AccessToken' and t.id_hash = any($1::bytea[])`,
-    values: [byteaArray([...hashes.values()])],
-  });
-  const byHash = new Map(
-    rows.map((row): [string, StoredToken] => [row.idHash.toString('hex'), { ...row, askedAt }]),
-  );
-  return tokens.map(({ hex }) => byHash.get(hex));
 };

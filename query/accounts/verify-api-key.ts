@@ -10,6 +10,7 @@ import {
   refusedHolder,
   rejected,
   rememberLast,
+  sharedLookups,
   verifiedHolder,
   type StoredHolder,
 } from './holder.ts';
@@ -36,11 +37,7 @@ export const verifyApiKey = (
   pool: Pick<Pool, 'query'>,
   used: (keyId: string) => void = () => undefined,
 ): VerifyCredential => {
-  const lookUp = coalesce((keyIds: readonly string[]) => storedKeys(pool, keyIds), {
-    batchMax: 200,
-    inFlightMax: 2,
-    waitMsMax: 20,
-  });
+  const lookUp = coalesce((keyIds: readonly string[]) => storedKeys(pool, keyIds), sharedLookups);
   const parse = rememberLast(parseApiKey);
   return async (credential, connection) => {
     const presented = parse(credential, connection);

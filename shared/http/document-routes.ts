@@ -1,13 +1,10 @@
 import { z } from 'zod';
-import { PROTECTED_RESOURCE_PATH, type Site } from './challenge.ts';
-import { frontPageRoute } from './front-page.ts';
+import { PROTECTED_RESOURCE_PATH } from './challenge.ts';
+import { frontPageRoute, type FrontPageOptions } from './front-page.ts';
 import { openApiDocument } from './openapi.ts';
 import { route, type AnyRoute, type Route } from './route.ts';
 
-export interface DocumentRoutesOptions extends Site {
-  readonly title: string;
-  readonly description: string;
-  readonly version: string;
+export interface DocumentRoutesOptions extends FrontPageOptions {
   /** Part of operation ids, e.g. `Orders`. */
   readonly apiName: string;
   readonly skill: (baseUrl: string) => string;

@@ -3,10 +3,12 @@ import { z } from 'zod';
 import type { Site } from './challenge.ts';
 import { route, type AnyRoute, type Route } from './route.ts';
 
-interface FrontPageOptions extends Site {
+export interface FrontPageOptions extends Site {
   readonly title: string;
   readonly description: string;
   readonly version: string;
+  /** Paths of routes for people, such as the page to sign in. */
+  readonly pages: readonly string[];
 }
 
 const FrontPage = z
@@ -48,15 +50,14 @@ export const frontPageRoute = (options: FrontPageOptions, routes: readonly AnyRo
   });
 
 const pageOf = (
-  { title: name, description, version, baseUrl, apiPath }: FrontPageOptions,
+  { title: name, description, version, baseUrl, apiPath, pages }: FrontPageOptions,
   routes: readonly AnyRoute[],
 ): FrontPage => {
   const isLinked = ({ method, path, access, ...more }: AnyRoute): boolean =>
     'handle' in more &&
     method === 'get' &&
     access === 'public' &&
-    /^\/[a-z.]+$/.test(path) &&
-    !path.startsWith(apiPath);
+    (pages.includes(path) || (/^\/[a-z.]+$/.test(path) && !path.startsWith(apiPath)));
   const links = routes
     .filter(isLinked)
     .map(({ path, summary }) => ({ href: `${baseUrl()}${path}`, title: summary }));

@@ -26,5 +26,5 @@ export const foreignPage = (): ApiError =>
   new ApiError({
     code: 'FORBIDDEN',
     message:
-      'The request does not come from a page of this service. Send it from one, or use an API key or access token.',
+      'The request must come from a page of this service, at the origin of BASE_URL. Open the page there, or use an API key or access token.',
   });

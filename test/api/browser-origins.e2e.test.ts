@@ -117,7 +117,7 @@ describe('registering a browser origin', () => {
 });
 
 describe('a request from a page', () => {
-  it('is allowed for an origin of its own account only', async () => {
+  it('is allowed for an origin of the same account only', async () => {
     const other = await service.openAccount();
     await register(account.api, 'https://own.example.com');
     await register(other.api, 'https://other.example.com');
@@ -154,10 +154,12 @@ describe('a request from a page', () => {
 });
 
 describe('removing a browser origin', () => {
-  it('changes nothing when it is repeated', async () => {
+  it('repeated is refused like an unknown one, and changes nothing', async () => {
     const { id } = await register(account.api, 'https://gone.example.com');
-    expect((await account.api.delete(`/browser-origins/${id}`)).status).toBe(204);
-    expect((await account.api.delete(`/browser-origins/${id}`)).status).toBe(204);
+    const headers = { 'Idempotency-Key': 'remove-origin-once' };
+    expect((await account.api.delete(`/browser-origins/${id}`, headers)).status).toBe(204);
+    expect((await account.api.delete(`/browser-origins/${id}`, headers)).status).toBe(204);
+    expect((await account.api.delete(`/browser-origins/${id}`)).status).toBe(404);
     const events = await service.eventsOf(`account-${account.customerId}`);
     expect(
       events.filter(({ type, data }) => type === 'BrowserOriginRemoved' && data['originId'] === id),

@@ -40,7 +40,13 @@ describe.each(['', '/api/v2/buyer'])('under "%s"', (base) => {
       'text/markdown; charset=utf-8',
     ]);
     expect(text).toContain(`${service.baseUrl}/api/v2/buyer`);
-    for (const word of ['Authorization: Bearer', 'Idempotency-Key', 'RATE_LIMITED', 'Storefronts']) {
+    for (const word of [
+      '/.well-known/oauth-authorization-server',
+      'Authorization: Bearer',
+      'Idempotency-Key',
+      'RATE_LIMITED',
+      'Storefronts',
+    ]) {
       expect(text).toContain(word);
     }
   });
@@ -103,6 +109,8 @@ describe('the front page', () => {
         '/openapi.yaml',
         '/skill.md',
         '/metrics',
+        '/console/sign-in',
+        '/console/sign-up',
       ]),
     );
     for (const { href } of links) expect([href, (await fetch(href)).status]).toEqual([href, 200]);

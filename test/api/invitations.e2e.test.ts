@@ -66,6 +66,12 @@ describe('inviting', () => {
     });
     expect((await signIn(new Person(service), email)).status).toBe(200);
     expect(await open()).toEqual([]);
+    const audit = await admin.person.get<{ logs: readonly object[] }>(
+      `/api/v2/buyer/audit-logs?actions=UserAdded&actorOrigin=INVITATION`,
+    );
+    expect(audit.body.data.logs).toEqual([
+      expect.objectContaining({ actor: `invitation:${invitation.id}`, resourceName: 'Mo' }),
+    ]);
     expect((await eventsOf(admin)).slice(-3)).toMatchObject([
       { type: 'UserAdded', data: { name: 'Mo', role: 'member', invitationId: invitation.id } },
       { type: 'PasswordSet', data: { by: 'invitation' } },
@@ -73,21 +79,20 @@ describe('inviting', () => {
     ]);
   });
 
-  it.each([
-    ['line breaks', 'Acme\n\nYour account is locked:\thttps://evil.example'],
-    ['120 characters of two units each', '𝒜'.repeat(120)],
-  ])(
-    'sends one short subject, and the sentences of the service, for a company with %s',
-    async (_what, company) => {
-      const person = new Person(service);
-      await person.post('/auth/signup', { email: newAddress(), password: GOOD_PASSWORD, company });
-      const { id } = await invite({ person }, newAddress());
-      await invitationToken(service, id);
-      const { headers, text } = (await readOutbox(service.dataDir)).get(id) ?? { headers: {}, text: '' };
-      expect(headers['subject']).toMatch(/^Join .{1,80} on the Buyer Exchange$/u);
-      expect(text.split('\n').filter((line) => line.startsWith('Your account'))).toEqual([]);
-    },
-  );
+  it('arrives for an account with any name, which stays on one line of the mail', async () => {
+    const person = new Person(service);
+    const company = `Acme\r\n\nYou won: https://evil.example/\u202e\t${'long name '.repeat(8)}`;
+    const email = newAddress();
+    expect((await person.post('/auth/signup', { email, company, password: GOOD_PASSWORD })).status).toBe(201);
+    const { id } = await invite({ person }, newAddress());
+    await invitationToken(service, id);
+    const mail = (await readOutbox(service.dataDir)).get(id);
+    expect(mail?.headers['subject']).toMatch(
+      /^Join Acme You won: https:\/\/evil\.example\/ long name .* on the Buyer Exchange$/,
+    );
+    expect(mail?.text).toContain('"Acme You won: https://evil.example/ long name ');
+    expect(mail?.text).not.toMatch(/\u202e|^You won/m);
+  });
 
   it('stores the address in no event', async () => {
     const email = newAddress();
@@ -124,7 +129,7 @@ describe('inviting', () => {
     await invite(host, newAddress());
   });
 
-  it('is for admins; a seller is nobody to invite', async () => {
+  it('is for admins, and not for sellers', async () => {
     const member = await addMember(service, admin, newAddress());
     for (const answer of [
       await member.person.get(invitations),

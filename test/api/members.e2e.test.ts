@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
+import { pino } from 'pino';
 import { disableSecondFactor, issueLink, removeUser, setRole } from '../../cli/operate-users.ts';
 import { forgetAccount, withForgetting } from '../../cli/forget.ts';
 import { setAccess } from '../../cli/operate-accounts.ts';
@@ -15,8 +16,12 @@ import { startRunningService, type RunningService } from '../support/running-ser
 
 let service: RunningService;
 let admin: SignedUp;
+let log = '';
 beforeAll(async () => {
-  service = await startRunningService();
+  service = await startRunningService(
+    {},
+    pino({ level: 'trace' }, { write: (line: string) => void (log += line) }),
+  );
   admin = await signUp(service);
 });
 afterAll(() => service.stop());
@@ -79,7 +84,7 @@ describe('the members of an account', () => {
     expect(answers.map(({ status }) => status)).toEqual([403, 403, 403]);
   });
 
-  it('of another account are nobody', async () => {
+  it('of another account are not found', async () => {
     const other = await signUp(service);
     const foreign = await admin.person.put(`${members}/${other.userId}`, { role: 'member' });
     expect(refusalOf(foreign)).toEqual(notFound());
@@ -112,7 +117,7 @@ describe('a role', () => {
     expect([refused.status, refused.body.error?.code]).toEqual([403, 'FORBIDDEN']);
   });
 
-  it('that the user has already is no event', async () => {
+  it('that the user has already appends no event', async () => {
     const before = (await eventsOf(admin)).length;
     const answer = await admin.person.put(`${members}/${admin.userId}`, { role: 'admin' });
     expect(answer.status).toBe(200);
@@ -270,6 +275,8 @@ describe('the address of a user', () => {
     await host.person.delete(`${members}/${user.userId}`);
     expect(await tablesWith(user.email)).toEqual([]);
     expect(JSON.stringify(await service.readLog())).not.toContain(user.email);
+    expect(log).toContain('request');
+    expect(log).not.toContain(user.email);
     expect((await filesWith(user.email)).filter((name) => !name.startsWith('outbox/'))).toEqual([]);
   });
 

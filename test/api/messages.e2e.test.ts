@@ -4,6 +4,7 @@ import { readConfig, variables } from '../../app/config.ts';
 import type { ErrorBody } from '../../shared/http/errors.ts';
 import { readOperations, type ApiDocument, type Operation, type Schema } from '../fuzz/read-operations.ts';
 import type { Api } from '../support/api-client.ts';
+import { setUpByLink } from '../support/person.ts';
 import { operate } from '../support/program.ts';
 import { startSandboxAgent, type Behaviour } from '../support/sandbox-agent.ts';
 import { startRunningService, type RunningService } from '../support/running-service.ts';
@@ -128,10 +129,13 @@ it('refuses every member of every route in plain words, and a missing member as 
   const { operations, resolve } = await readOperations(service.baseUrl);
   const account = await service.openAccount();
   const seller = await createSellerAccount(service.installation, 'Seller', 1);
-  const keyFor = ({ scopes }: Operation): string =>
-    scopes.length > 0 && scopes.every((scope) => scope === 'exchange:review')
-      ? seller.apiKey
-      : account.apiKey;
+  const email = 'reader@example.test';
+  const { cookie } = await setUpByLink(service, account.customerId, `${account.customerId}-1`, email);
+  const credentialFor = ({ scopes, needsSession }: Operation): Readonly<Record<string, string>> => {
+    if (needsSession) return { Cookie: `__Host-sc_session=${cookie}`, Origin: service.baseUrl };
+    const isSellers = scopes.length > 0 && scopes.every((scope) => scope === 'exchange:review');
+    return { Authorization: `Bearer ${isSellers ? seller.apiKey : account.apiKey}` };
+  };
   const refusals: Refusal[] = [];
   const libraryMessages: string[] = [];
 
@@ -143,7 +147,7 @@ it('refuses every member of every route in plain words, and a missing member as 
     const answer = await fetch(`${service.baseUrl}${path}${query}`, {
       method: operation.method,
       headers: {
-        Authorization: `Bearer ${keyFor(operation)}`,
+        ...credentialFor(operation),
         ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
       },
       body: body === undefined ? null : JSON.stringify(body),

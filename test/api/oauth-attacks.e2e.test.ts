@@ -232,6 +232,27 @@ it('tokens are not cached', async () => {
   expect(answer.headers.get('cache-control')).toBe('no-store');
 });
 
+const base64url = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+describe('a signed token (JWT)', () => {
+  const claims = (): string =>
+    base64url({ iss: baseUrl, aud: `${baseUrl}/api/v2/buyer`, sub: `${account.customerId}-1`, exp: 2 ** 31 });
+  it.each([
+    ['without a signature', { alg: 'none' }, ''],
+    ['with a symmetric signature', { alg: 'HS256', kid: '../../dev/null' }, 'c2ln'],
+    ['with a key to fetch', { alg: 'RS256', jku: 'http://169.254.169.254/jwks' }, 'c2ln'],
+  ])('%s is unknown', async (_what, header, signature) => {
+    const answer = await useToken(
+      baseUrl,
+      `${base64url({ typ: 'at+jwt', ...header })}.${claims()}.${signature}`,
+    );
+    expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([
+      401,
+      expect.stringContaining('error="invalid_token"'),
+    ]);
+  });
+});
+
 describe('the Host header', () => {
   it('has no influence on addresses', async () => {
     const { port } = new URL(baseUrl);

@@ -174,10 +174,10 @@ describe('the network of the service', () => {
   });
 });
 
-describe('a client of the operator', () => {
+describe('the operator', () => {
   const cli = (...words: string[]) => operate(words, async () => oauth.service.installation);
 
-  it('is added, shown as verified, listed and removed with all access', async () => {
+  it('adds a client, which is shown as verified, lists it, and removes it with all access', async () => {
     const [added] = await cli(
       'oauth',
       'clients',
@@ -215,7 +215,19 @@ describe('a client of the operator', () => {
     await expect(cli('oauth', 'clients', 'remove', clientId)).rejects.toThrow(/There is no client/);
   });
 
-  it('follows the same rules', async () => {
+  it('removes a client that registered itself, too; a repeat ends the access that an interruption left', async () => {
+    const self = await TestClient.register(oauth.service.baseUrl);
+    const { access_token: token, refresh_token: refresh } = await self.tokens(oauth.browserOf(account));
+    // The command ended after it had deleted the client.
+    await oauth.service.pool.query('delete from oauth_clients where client_id = $1', [self.clientId]);
+    expect((await useToken(oauth.service.baseUrl, token)).status).toBe(200);
+    const [removed] = await cli('oauth', 'clients', 'remove', self.clientId);
+    expect(removed?.value).toEqual({ clientId: self.clientId, revoked: 1 });
+    expect((await useToken(oauth.service.baseUrl, token)).status).toBe(401);
+    expect((await self.refresh(refresh)).body.error).toBe('invalid_client');
+  });
+
+  it('follows the rules of registration', async () => {
     await expect(
       cli('oauth', 'clients', 'add', '--name', 'x', '--redirect-uri', 'http://evil.example/cb'),
     ).rejects.toThrow(/redirect URI/);

@@ -133,7 +133,7 @@ describeInChromium('sign-in, in a browser', (chromiumPath) => {
     const page = await tabs.open();
     await page.goto(`${service.baseUrl.replace('127.0.0.1', 'localhost')}/console/sign-up`);
     await fillIn(page, { company: 'Acme', email: newAddress(), password: PASSWORD });
-    await page.getByRole('alert').filter({ hasText: 'does not come from a page of this service' }).waitFor();
+    await page.getByRole('alert').filter({ hasText: 'must come from a page of this service' }).waitFor();
     expect(await cookiesOf(page)).toEqual([]);
   });
 

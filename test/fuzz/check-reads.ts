@@ -1,3 +1,4 @@
+import { credentialHeaders, type Credential } from './fuzz-case.ts';
 import type { ApiDocument, Operation } from './read-operations.ts';
 import { idsIn } from './known-ids.ts';
 
@@ -8,12 +9,11 @@ import { idsIn } from './known-ids.ts';
 export const checkReads = async (
   baseUrl: string,
   { operations }: ApiDocument,
-  authorization: string | undefined,
+  credential: Pick<Credential, 'authorization' | 'cookie'>,
 ): Promise<readonly string[]> => {
-  const headers = authorization === undefined ? {} : { Authorization: authorization };
   const problems: string[] = [];
-  const read = async (path: string): Promise<string> => {
-    const answer = await fetch(baseUrl + path, { headers });
+  const read = async (operation: Operation, path: string): Promise<string> => {
+    const answer = await fetch(baseUrl + path, { headers: credentialHeaders(operation, credential) });
     const text = await answer.text();
     if (answer.status !== 200)
       problems.push(`after the attack: GET ${path} answers ${answer.status} ${text.slice(0, 500)}`);
@@ -21,7 +21,7 @@ export const checkReads = async (
   };
   const reads = operations.filter(({ method }) => method === 'GET');
   for (const list of reads.filter(isPlainRead)) {
-    const text = await read(list.path);
+    const text = await read(list, list.path);
     const detail = reads.find(
       ({ path, pathParameters }) =>
         pathParameters.length === 1 && path.startsWith(`${list.path}/{`) && path.endsWith('}'),
@@ -29,7 +29,8 @@ export const checkReads = async (
     if (detail === undefined || !list.isEnveloped) continue;
     const name = detail.pathParameters[0]?.name ?? 'id';
     const { data } = JSON.parse(text) as { data: unknown };
-    for (const id of idsIn(data, name)) await read(detail.path.replace(/\{\w+\}/, encodeURIComponent(id)));
+    for (const id of idsIn(data, name))
+      await read(detail, detail.path.replace(/\{\w+\}/, encodeURIComponent(id)));
   }
   return problems.slice(0, 5);
 };

@@ -11,6 +11,8 @@ import { validMember, validValue, type ValueContext } from './valid-value.ts';
 export interface Credential {
   readonly name: string;
   readonly authorization: string | undefined;
+  /** Belongs to the same user: for operations that only a signed-in person may call. */
+  readonly cookie?: string;
   /** Relative to the other credentials. */
   readonly weight: number;
   /** The only scope of the key. Only operations that require it are expected to succeed. */
@@ -140,6 +142,20 @@ const idempotencyKey = ({ takesIdempotencyKey }: Operation): fc.Arbitrary<string
       )
     : fc.constant(undefined);
 
+/** Their success would end the sessions that the run uses: they are called without one. */
+const ENDS_SESSIONS: ReadonlySet<string> = new Set(['signOut', 'endOtherSessions']);
+
+/** A cookie counts only without a bearer credential. */
+export const credentialHeaders = (
+  { operationId, needsSession }: Pick<Operation, 'operationId' | 'needsSession'>,
+  { authorization, cookie }: Pick<Credential, 'authorization' | 'cookie'>,
+): Readonly<Record<string, string>> => {
+  if (needsSession && cookie !== undefined && !ENDS_SESSIONS.has(operationId)) {
+    return { Cookie: cookie, 'Sec-Fetch-Site': 'same-origin' };
+  }
+  return authorization === undefined ? {} : { Authorization: authorization };
+};
+
 /** The valid request, with its references replaced by known ids. */
 export const draftOf = (valid: ValidCase, known: KnownIds): Draft => {
   const {
@@ -158,7 +174,9 @@ export const draftOf = (valid: ValidCase, known: KnownIds): Draft => {
   const values = params.map((value, at) => ids[at] ?? textOf(fillIn(value, known, [])));
   const filled = fillIn(body, known, values);
   const headers = new Map<string, readonly string[]>([['X-Forwarded-For', [address]]]);
-  if (credential.authorization !== undefined) headers.set('Authorization', [credential.authorization]);
+  for (const [name, value] of Object.entries(credentialHeaders(operation, credential))) {
+    headers.set(name, [value]);
+  }
   for (const [name, value] of Object.entries(drawnHeaders)) {
     if (value !== undefined) headers.set(name, [textOf(value)]);
   }

@@ -22,6 +22,8 @@ export interface Attack {
   readonly members: GivenMembers;
   /** Bodies for operations that accept bytes. */
   readonly bytes: readonly Uint8Array[];
+  /** Operations that only a refusal can be expected of, by id. */
+  readonly refusedOnly?: ReadonlySet<string>;
   /** Creates resources that no answer mentions. */
   readonly give: (known: KnownIds) => Promise<void>;
   /** The address whose API keys are refused. Only this address may receive 429. */
@@ -86,7 +88,7 @@ export const fuzzRun = async (attack: Attack, options: FuzzOptions): Promise<Fuz
       failures.push(
         `${attack.refused} sent too many invalid credentials, but no request from it was refused`,
       );
-    const own = attack.credentials[0]?.authorization;
+    const [own = { authorization: undefined }] = attack.credentials;
     failures.push(...(await checkReads(attack.target.baseUrl, document, own)));
     const text = describe(options, run, performance.now() - startedAt, heapAfter - heapBefore);
     return { seed: options.seed, failures, text };
@@ -133,7 +135,7 @@ interface Run {
 const createRun = (attack: Attack, { operations, resolve }: ApiDocument): Run => {
   const { target, credentials } = attack;
   const known = createKnownIds(operations, new Set(attack.keep));
-  const tally = createTally(operations);
+  const tally = createTally(operations, attack.refusedOnly);
   const judge = createJudge(attack, operations, tally);
   const context: ValueContext = { resolve, members: attack.members, bytes: attack.bytes };
 

@@ -14,7 +14,10 @@ import { strayUploads } from '../support/uploads.ts';
 import { BUSY_ADDRESS } from './fuzz-case.ts';
 import { fuzzRun, type Attack, type FuzzOptions, type FuzzReport } from './fuzz-run.ts';
 import { startTarget } from './fuzz-target.ts';
-import { bytes, members, resources } from './given.ts';
+import { bytes, members, refusedOnly, resources } from './given.ts';
+import { addUsers, signInPerson } from './sign-in-person.ts';
+
+const MEMBERS = 12;
 
 /** Attacks the whole service in a separate process with its own database, and then checks its read models. */
 export const fuzzService = async (options: FuzzOptions): Promise<FuzzReport> => {
@@ -40,6 +43,7 @@ export const fuzzService = async (options: FuzzOptions): Promise<FuzzReport> => 
     const foreign = await createAccount(installation, 'Foreign');
     const sellers = await Promise.all([1, 2, 3].map((id) => createSellerAccount(installation, 'Seller', id)));
     const api = apiOf(target.baseUrl, { Authorization: `Bearer ${own.apiKey}` });
+    const person = await signInPerson(installation, target.baseUrl, own.customerId);
     const issued = async (body: object) => (await api.post<IssuedKey>('/api-keys', body)).body.data;
     const reader = await issued({ name: 'Reads only', scopes: ['exchange:read'] });
     const revoked = await issued({ name: 'Revoked' });
@@ -48,7 +52,13 @@ export const fuzzService = async (options: FuzzOptions): Promise<FuzzReport> => 
     const attack: Attack = {
       target,
       credentials: [
-        { name: 'own', authorization: `Bearer ${own.apiKey}`, weight: 30, owner: 'own' },
+        {
+          name: 'own',
+          authorization: `Bearer ${own.apiKey}`,
+          cookie: person.cookie,
+          weight: 30,
+          owner: 'own',
+        },
         {
           name: 'of another account',
           authorization: `Bearer ${foreign.apiKey}`,
@@ -66,12 +76,16 @@ export const fuzzService = async (options: FuzzOptions): Promise<FuzzReport> => 
         { name: 'revoked', authorization: `Bearer ${revoked.key}`, weight: 1 },
         { name: 'none', authorization: undefined, weight: 1 },
       ],
-      secrets: keys.map(secretOf),
-      keep: [...keys.map(idOf), reader.id],
+      secrets: [...keys.map(secretOf), person.secret],
+      keep: [...keys.map(idOf), reader.id, person.userId, person.sessionId],
       members,
       bytes,
+      refusedOnly,
       give: async (known) => {
         for (const { path, make } of resources) known.give(path, await make(api));
+        for (const userId of await addUsers(installation, own.customerId, MEMBERS)) {
+          known.give('/api/v2/accounts/current/members/{userId}', [userId]);
+        }
       },
       refused: BUSY_ADDRESS,
       whenWarm: () => failTooOften(target.baseUrl, revoked.key),

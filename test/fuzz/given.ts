@@ -53,6 +53,27 @@ export const resources: readonly GivenResource[] = [
   })),
 ];
 
+/**
+ * Their success needs a secret that no answer contains, e.g. of a mail or of an authenticator, or would end the session
+ * that the run uses. Their own suites have the successes (`sign-in`, `two-factor`, `oauth.e2e` and others).
+ */
+export const refusedOnly: ReadonlySet<string> = new Set([
+  'acceptInvitation',
+  'changePassword',
+  'confirmTotp',
+  'decideConsent',
+  'disableTotp',
+  'endOtherSessions',
+  'getConsentRequest',
+  'resetPassword',
+  'setUp',
+  'signIn',
+  'signOut',
+  'startTotp',
+  'verifyEmail',
+  'verifyPasswordReset',
+]);
+
 /** @returns the id of a complete creative of a sandbox advertiser */
 const makeReady = async (api: Api): Promise<string> => {
   const made = async (path: string, body: object): Promise<string | number> =>

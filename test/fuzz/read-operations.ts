@@ -44,6 +44,8 @@ export interface Operation {
   readonly takesIdempotencyKey: boolean;
   /** Any of these scopes suffices for a key. Empty if the operation needs no key. */
   readonly scopes: readonly string[];
+  /** Only a signed-in person may call it. */
+  readonly needsSession: boolean;
   readonly body?: { readonly mediaType: string; readonly required: boolean; readonly schema: Schema };
   /** The declared statuses. All others are errors in the envelope. */
   readonly statuses: readonly number[];
@@ -63,7 +65,10 @@ interface RawParameter extends Parameter {
 }
 interface RawOperation {
   readonly operationId: string;
-  readonly security?: readonly { readonly bearer?: readonly string[] }[];
+  readonly security?: readonly {
+    readonly bearer?: readonly string[];
+    readonly session?: readonly string[];
+  }[];
   readonly parameters?: readonly RawParameter[];
   readonly requestBody?: { readonly required?: boolean; readonly content: Readonly<Record<string, Media>> };
   readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, Media>> }>>;
@@ -83,11 +88,16 @@ export const readOperations = async (baseUrl: string): Promise<ApiDocument> => {
     schema.$ref === undefined ? schema : resolve(lookUp(document, schema.$ref));
   const operations = Object.entries(document.paths).flatMap(([path, item]) =>
     Object.entries(item).flatMap(([method, operation]) =>
-      methods.includes(method) ? [readOperation(path, method, operation, resolve)] : [],
+      methods.includes(method) && !isOfProtocol(operation)
+        ? [readOperation(path, method, operation, resolve)]
+        : [],
     ),
   );
   return { operations, resolve };
 };
+
+/** Its answers have the forms of OAuth, whose attacks are in `oauth-attacks.e2e.test.ts`. */
+const isOfProtocol = ({ responses }: RawOperation): boolean => '2XX' in responses;
 
 const lookUp = (document: Json, reference: string): Schema =>
   reference
@@ -117,6 +127,7 @@ const readOperation = (
     headerParameters: place('header').filter(({ name }) => !isIdempotencyKey(name)),
     takesIdempotencyKey: parameters.some(({ name }) => isIdempotencyKey(name)),
     scopes: security.flatMap(({ bearer = [] }) => bearer),
+    needsSession: security.some(({ session }) => session !== undefined),
     ...(media === undefined
       ? {}
       : {

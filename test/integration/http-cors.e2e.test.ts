@@ -59,7 +59,7 @@ describe('a preflight', () => {
       'access-control-allow-origin': origin,
       'access-control-allow-methods': 'GET, POST, HEAD, OPTIONS',
       'access-control-allow-headers':
-        'Authorization, Content-Type, Idempotency-Key, Last-Event-ID, Mcp-Session-Id, X-Request-Id',
+        'Authorization, Content-Type, Idempotency-Key, Last-Event-ID, Mcp-Protocol-Version, Mcp-Session-Id, X-Request-Id',
       'access-control-max-age': '600',
     });
     expect(answer.headers.get('ratelimit-limit')).not.toBeNull();

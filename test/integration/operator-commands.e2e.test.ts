@@ -657,7 +657,10 @@ it('every command has an example, and refuses unknown options and arguments', as
     for (const part of [command, ...places, 'Exit status:\n  0: ', '1: ', '2: '])
       expect(help.stdout).toContain(part);
     expect(help.stdout.replaceAll(/\s+/g, ' ')).toContain(about);
-    expect(all).toMatch(new RegExp(`^  ${words.join('\\b.*\\b')}\\b`, 'm'));
+    // A long list of verbs is cut there; the help of the group has them all.
+    const ofGroup = (await run(['help', ...words.slice(0, -1)])).stdout;
+    expect(all).toMatch(new RegExp(`^  ${words[0]}\\b`, 'm'));
+    expect(ofGroup).toMatch(new RegExp(`^  ${words.at(-1)}\\b`, 'm'));
     expect([command, other.status, other.stdout, other.stderr]).toEqual([
       command,
       2,

@@ -252,6 +252,7 @@ export const startToyService = async ({
       ...site,
       apiName: 'Toy',
       skill: () => '# Toys\n',
+      pages: [],
       resources: [
         { path: '', operationId: 'getProtectedResource', scopes: [] },
         { path: '/toys', operationId: 'getToyProtectedResource', scopes: [] },

@@ -58,12 +58,9 @@ export async function* clientsOfOperator(pool: Database): AsyncGenerator<Registe
   yield* rows;
 }
 
-/** @returns false when the operator has added no such client */
-export const removeClientOfOperator = async (pool: Database, clientId: string): Promise<boolean> => {
-  const { rowCount } = await pool.query(
-    `delete from oauth_clients where client_id = $1 and registered_by = 'operator'`,
-    [clientId],
-  );
+/** @returns false if no such client is registered, for example because it publishes a metadata document */
+export const removeClient = async (pool: Database, clientId: string): Promise<boolean> => {
+  const { rowCount } = await pool.query('delete from oauth_clients where client_id = $1', [clientId]);
   return rowCount === 1;
 };
 
