@@ -1,6 +1,7 @@
 import type { Pool } from 'pg';
 import { z } from 'zod';
 import { emailKeyOf } from '../../domain/accounts/address.ts';
+import { systemClock } from '../../shared/async/clock.ts';
 import type { Mail } from '../../shared/mail/mailer.ts';
 import type { LinkTokenOf } from '../workers/mail/link-token.ts';
 import type { ComposeMail } from '../workers/mail/send-mails.ts';
@@ -140,7 +141,7 @@ const inLine = (name: string): string =>
 /** @returns undefined if the invitation was accepted or revoked, or has expired */
 const invitationMail = async (options: ComposeOptions, key: InvitationKey): Promise<Mail | undefined> => {
   const invitation = await options.findInvitation(key);
-  if (invitation === undefined || invitation.expiresAt.getTime() <= Date.now()) return undefined;
+  if (invitation === undefined || invitation.expiresAt.getTime() <= systemClock.now()) return undefined;
   const { email: to, inviter, role, expiresAt } = invitation;
   const company = inLine(invitation.company);
   const token = await options.linkTokenOf(key.invitationId);
