@@ -73,13 +73,15 @@ class TrackedBrowser {
   }
 }
 
+/** Mails may arrive in any order: a notice sent earlier may be the newest. */
 const linkIn = async ({ track }: CanaryRun, mails: MailServer, email: string, page: string) => {
+  const link = new RegExp(`/console/${page}#token=([\\w-]+)`);
   let token: string | undefined;
   await until(async () => {
-    const [newest] = mails.received.filter(({ to }) => to.includes(email)).slice(-1);
-    token = new RegExp(`/console/${page}#token=([\\w-]+)`).exec(
-      newest === undefined ? '' : readMail(newest.source).text,
-    )?.[1];
+    const texts = mails.received
+      .filter(({ to }) => to.includes(email))
+      .map(({ source }) => readMail(source).text);
+    token = texts.flatMap((text) => link.exec(text)?.slice(1) ?? []).at(-1);
     return token !== undefined;
   }, WAIT_MS);
   return track(token ?? '');
