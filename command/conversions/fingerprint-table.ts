@@ -1,6 +1,6 @@
 import type { FingerprintSet, FreshFingerprints } from '../../domain/conversions/decide-batch.ts';
 import { DAYS_KNOWN } from '../../domain/conversions/fingerprint.ts';
-import { createShard, findIn, placeIn } from './fingerprint-shard.ts';
+import { createShard, findIn, placeIn, type Shard } from './fingerprint-shard.ts';
 import { tableHash } from './table-hash.ts';
 import { createShardDirectory } from './shard-directory.ts';
 
@@ -58,15 +58,18 @@ export interface FreshSet extends FreshFingerprints {
   readonly count: number;
 }
 
+/** Allocates its memory with the first fingerprint: calls without new items need none. */
 export const createFreshSet = (itemsMax: number): FreshSet => {
   const places = 2 ** Math.ceil(Math.log2(Math.max(16, itemsMax * 2)));
-  const shard = createShard(0, places);
+  let shard: Shard | undefined;
   return {
     get count() {
-      return shard.count;
+      return shard?.count ?? 0;
     },
-    has: (words, at, spot = tableHash(words, at)) => findIn(shard, words, at, spot) >= 0,
+    has: (words, at, spot = tableHash(words, at)) =>
+      shard !== undefined && findIn(shard, words, at, spot) >= 0,
     add: (words, at, spot = tableHash(words, at)) => {
+      shard ??= createShard(0, places);
       const place = findIn(shard, words, at, spot);
       if (place >= 0) return false;
       placeIn(shard, -1 - place, words, at, 0);

@@ -2,7 +2,7 @@ import type { Client } from 'pg';
 import type { Comparison } from '../comparison.ts';
 import { endWhenInTheWay, workingName } from './cancel-statements.ts';
 import { connectCopy } from './copy-state.ts';
-import { allOf, copySchemaOf, liveTables, quoted, quotedTable } from './copy-schema.ts';
+import { allOf, copySchemaOf, liveTables, quoted, quotedTable, type TableName } from './copy-schema.ts';
 import { meetLive, type HeldCopy } from './meet-live.ts';
 
 export interface RowDifference {
@@ -134,7 +134,9 @@ const pairsOf = async (
 ): Promise<readonly Pair[]> => {
   const how: Readonly<Record<string, Comparison>> = { ...compared, parked_streams: parkedOf(name) };
   const pairs: Pair[] = [];
-  for (const live of await liveTables(client, [...tables, 'parked_streams'])) {
+  const lives = await liveTables(client, [...tables, 'parked_streams']);
+  const keys = await primaryKeys(client, lives);
+  for (const [n, live] of lives.entries()) {
     const { table } = live;
     const { where = 'true', instead, close } = how[table] ?? {};
     const select = instead?.select ?? ((from) => `select * from ${from} where ${where}`);
@@ -142,7 +144,7 @@ const pairsOf = async (
       table,
       live: select(quotedTable(live)),
       rebuilt: select(quotedTable({ schema: copySchemaOf(name), table })),
-      key: instead?.key ?? (await primaryKey(client, quotedTable(live))),
+      key: instead?.key ?? keyOf(table, keys[n]),
       isKeyIndexed: instead === undefined,
       ...(close !== undefined && { close }),
     });
@@ -150,15 +152,23 @@ const pairsOf = async (
   return pairs;
 };
 
-const primaryKey = async (client: Client, table: string): Promise<readonly string[]> => {
-  const { rows } = await client.query<{ name: string }>(
-    `select a.attname as name from pg_index i, unnest(i.indkey) with ordinality as k (attnum, n)
-     join pg_attribute a on a.attnum = k.attnum
-     where i.indrelid = $1::regclass and a.attrelid = i.indrelid and i.indisprimary order by k.n`,
-    [table],
+const primaryKeys = async (
+  client: Client,
+  tables: readonly TableName[],
+): Promise<readonly (readonly string[])[]> => {
+  const { rows } = await client.query<{ key: readonly string[] }>(
+    `select array(select a.attname::text from pg_index i, unnest(i.indkey) with ordinality as k (attnum, n)
+         join pg_attribute a on a.attnum = k.attnum
+         where i.indrelid = t.name::regclass and a.attrelid = i.indrelid and i.indisprimary order by k.n) as key
+     from unnest($1::text[]) with ordinality as t (name, n_th) order by t.n_th`,
+    [tables.map(quotedTable)],
   );
-  if (rows.length === 0) throw new Error(`${table} has no primary key to compare it by`);
-  return rows.map(({ name }) => name);
+  return rows.map(({ key }) => key);
+};
+
+const keyOf = (table: string, key: readonly string[] = []): readonly string[] => {
+  if (key.length === 0) throw new Error(`${table} has no primary key to compare it by`);
+  return key;
 };
 
 const compare = async (client: Client, pair: Pair, shownMax: number): Promise<TableComparison> => {

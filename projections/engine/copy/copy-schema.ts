@@ -1,4 +1,4 @@
-import type { ClientBase, Pool } from 'pg';
+import type { ClientBase } from 'pg';
 
 export interface TableName {
   readonly schema: string;
@@ -34,37 +34,48 @@ export const liveTables = async (
 };
 
 /**
- * Constraints keep their names, for later migrations. Indexes: see `indexStatements`.
+ * Constraints and indexes keep their names, for later migrations. A few statements for all tables together.
  * @throws UncopyableTableError for a live table with triggers or foreign keys
  */
-export const createTableLike = async (
+export const createTablesLike = async (
   client: ClientBase,
-  live: TableName,
+  live: readonly TableName[],
   schema: string,
-): Promise<TableName> => {
-  const copy = { schema, table: live.table };
+): Promise<void> => {
   await refuseUncopyable(client, live);
-  const options = await storageOptions(client, live);
-  await client.query(
-    `create table ${quotedTable(copy)}
-       (like ${quotedTable(live)} including all excluding indexes excluding constraints) ${options}`,
+  const creates = live.map(
+    (from) =>
+      `create table ${quotedTable({ schema, table: from.table })}
+         (like ${quotedTable(from)} including all excluding indexes excluding constraints)`,
   );
-  const { rows } = await client.query<{ statement: string }>(likeSql, [quotedTable(live), quotedTable(copy)]);
-  await client.query(rows.map(({ statement }) => statement).join(';\n'));
-  return copy;
+  await client.query(creates.join(';\n'));
+  await runGenerated(client, likeSql, live, schema);
 };
 
-/** Indexes without constraints, with the same names. */
-export const indexStatements = async (
-  client: Pick<ClientBase, 'query'> | Pick<Pool, 'query'>,
-  live: TableName,
-  copy: TableName,
-): Promise<readonly string[]> => {
-  const { rows } = await client.query<{ statement: string }>(indexesSql, [
-    quotedTable(live),
-    quotedTable(copy),
-  ]);
-  return rows.map(({ statement }) => statement);
+/** Indexes without constraints that the copies lack, with the same names. */
+export const createIndexesLike = (
+  client: ClientBase,
+  live: readonly TableName[],
+  schema: string,
+): Promise<void> => runGenerated(client, [indexesSql], live, schema);
+
+/** @param parts select the statements of one `pair` */
+const runGenerated = async (
+  client: ClientBase,
+  parts: readonly string[],
+  live: readonly TableName[],
+  schema: string,
+): Promise<void> => {
+  const numbered = parts.map(
+    (sql, part) => `select ${part} as part, row_number() over () as n, statement from (${sql}) s${part}`,
+  );
+  const { rows } = await client.query<{ statement: string }>(
+    `select statement from unnest($1::text[], $2::text[]) with ordinality as pair (live, copy, n_th),
+       lateral (${numbered.join(' union all ')}) parts
+     order by pair.n_th, part, n`,
+    [live.map(quotedTable), live.map(({ table }) => quotedTable({ schema, table }))],
+  );
+  if (rows.length > 0) await client.query(rows.map(({ statement }) => statement).join(';\n'));
 };
 
 /** Waits also after a failure, so that none still uses the tables. @throws the first failure */
@@ -72,60 +83,56 @@ export const allOf = async (works: readonly Promise<unknown>[]): Promise<void> =
   for (const one of await Promise.allSettled(works)) if (one.status === 'rejected') throw one.reason;
 };
 
-/** Changes with anything that `createTableLike` and `indexStatements` copy. */
+/** Changes with anything that `createTablesLike` copies. */
 export const shapeOf = async (client: ClientBase, tables: readonly TableName[]): Promise<string> => {
   const { rows } = await client.query<{ shape: string }>(shapeSql, [tables.map(quotedTable)]);
   return rows[0]?.shape ?? '';
 };
 
-const refuseUncopyable = async (client: ClientBase, live: TableName): Promise<void> => {
+const refuseUncopyable = async (client: ClientBase, live: readonly TableName[]): Promise<void> => {
   const { rows } = await client.query<{ what: string }>(
-    `select 'trigger ' || tgname as what from pg_trigger where tgrelid = $1::regclass and not tgisinternal
+    `select tgrelid::regclass || ' has a trigger ' || tgname as what from pg_trigger
+       where tgrelid = any($1::regclass[]) and not tgisinternal
      union all
-     select 'foreign key ' || conname from pg_constraint
-       where contype = 'f' and (conrelid = $1::regclass or confrelid = $1::regclass)
+     select confrelid::regclass || ' is in a foreign key ' || conname from pg_constraint
+       where contype = 'f' and (conrelid = any($1::regclass[]) or confrelid = any($1::regclass[]))
      union all
-     select 'partition or child' from pg_inherits where inhparent = $1::regclass or inhrelid = $1::regclass`,
-    [quotedTable(live)],
+     select inhrelid::regclass || ' is a partition or child of ' || inhparent::regclass from pg_inherits
+       where inhparent = any($1::regclass[]) or inhrelid = any($1::regclass[])`,
+    [live.map(quotedTable)],
   );
   const [first] = rows;
-  if (first !== undefined) throw new UncopyableTableError(`${live.table} has a ${first.what}`);
+  if (first !== undefined) throw new UncopyableTableError(`cannot be copied: ${first.what}`);
 };
 
-const storageOptions = async (client: ClientBase, live: TableName): Promise<string> => {
-  const { rows } = await client.query<{ options: string | null }>(
-    `select array_to_string(reloptions, ', ') as options from pg_class where oid = $1::regclass`,
-    [quotedTable(live)],
-  );
-  const options = rows[0]?.options ?? '';
-  return options === '' ? '' : `with (${options})`;
-};
+const optionsSql = `
+  select format('alter table %s set (%s)', pair.copy, array_to_string(reloptions, ', ')) as statement
+  from pg_class where oid = pair.live::regclass and reloptions is not null`;
 
-/** $1: the live table, $2: the copy, both quoted. */
 const constraintsSql = `
-  select format('alter table %s add constraint %I %s', $2::text, conname, pg_get_constraintdef(oid)) as statement
-  from pg_constraint where conrelid = $1::regclass and contype in ('p', 'u', 'c', 'x') order by contype, conname`;
+  select format('alter table %s add constraint %I %s', pair.copy, conname, pg_get_constraintdef(oid)) as statement
+  from pg_constraint where conrelid = pair.live::regclass and contype in ('p', 'u', 'c', 'x') order by contype, conname`;
 
 /** The definition names its table, qualified or not, at one known place. */
 const indexesSql = `
-  select regexp_replace(pg_get_indexdef(i.indexrelid), ' ON (ONLY )?\\S+ USING ', ' ON ' || $2::text || ' USING ')
+  select regexp_replace(pg_get_indexdef(i.indexrelid), ' ON (ONLY )?\\S+ USING ', ' ON ' || pair.copy || ' USING ')
     as statement
   from pg_index i join pg_class c on c.oid = i.indexrelid
-  where i.indrelid = $1::regclass
+  where i.indrelid = pair.live::regclass
     and not exists (select from pg_constraint k where k.conindid = i.indexrelid and k.conrelid = i.indrelid)
     and not exists (select from pg_index j join pg_class d on d.oid = j.indexrelid
-      where j.indrelid = $2::text::regclass and d.relname = c.relname)
+      where j.indrelid = pair.copy::regclass and d.relname = c.relname)
   order by c.relname`;
 
 const securitySql = `
-  select format('alter table %s %s', $2::text, change) as statement
+  select format('alter table %s %s', pair.copy, change) as statement
   from pg_class c cross join lateral (values
     (c.relrowsecurity, 'enable row level security'), (c.relforcerowsecurity, 'force row level security'))
     as has (it, change)
-  where c.oid = $1::regclass and has.it`;
+  where c.oid = pair.live::regclass and has.it`;
 
 const policiesSql = `
-  select format('create policy %I on %s as %s for %s to %s %s %s', p.polname, $2::text,
+  select format('create policy %I on %s as %s for %s to %s %s %s', p.polname, pair.copy,
     case when p.polpermissive then 'permissive' else 'restrictive' end,
     case p.polcmd when 'r' then 'select' when 'a' then 'insert' when 'w' then 'update' when 'd' then 'delete'
       else 'all' end,
@@ -133,31 +140,31 @@ const policiesSql = `
       from unnest(p.polroles) r),
     coalesce('using (' || pg_get_expr(p.polqual, p.polrelid) || ')', ''),
     coalesce('with check (' || pg_get_expr(p.polwithcheck, p.polrelid) || ')', '')) as statement
-  from pg_policy p where p.polrelid = $1::regclass order by p.polname`;
+  from pg_policy p where p.polrelid = pair.live::regclass order by p.polname`;
 
 const granteeSql = `case when a.grantee = 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end`;
 
 const grantsSql = `
-  select format('grant %s on %s to %s%s', a.privilege_type, $2::text, ${granteeSql},
+  select format('grant %s on %s to %s%s', a.privilege_type, pair.copy, ${granteeSql},
     case when a.is_grantable then ' with grant option' else '' end) as statement
   from pg_class c cross join lateral aclexplode(c.relacl) a
-  where c.oid = $1::regclass and a.grantee <> c.relowner`;
+  where c.oid = pair.live::regclass and a.grantee <> c.relowner`;
 
 const columnGrantsSql = `
-  select format('grant %s (%I) on %s to %s%s', a.privilege_type, t.attname, $2::text, ${granteeSql},
+  select format('grant %s (%I) on %s to %s%s', a.privilege_type, t.attname, pair.copy, ${granteeSql},
     case when a.is_grantable then ' with grant option' else '' end) as statement
   from pg_attribute t cross join lateral aclexplode(t.attacl) a
-  where t.attrelid = $1::regclass and t.attnum > 0 and not t.attisdropped`;
+  where t.attrelid = pair.live::regclass and t.attnum > 0 and not t.attisdropped`;
 
-/** All statements that make the copy like the live table, in this order. $1 and $2 as above. */
-const likeSql = `
-  select statement from (
-    ${[constraintsSql, securitySql, policiesSql, grantsSql, columnGrantsSql]
-      .map(
-        (sql, part) => `select ${part} as part, row_number() over () as n, statement from (${sql}) s${part}`,
-      )
-      .join(' union all ')}) parts
-  order by part, n`;
+const likeSql = [
+  optionsSql,
+  constraintsSql,
+  securitySql,
+  policiesSql,
+  grantsSql,
+  columnGrantsSql,
+  indexesSql,
+];
 
 const shapeSql = `
   select md5(json_agg(json_build_array(c.relname, c.reloptions, c.relacl::text, c.relrowsecurity, c.relforcerowsecurity,

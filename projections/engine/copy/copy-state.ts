@@ -8,8 +8,8 @@ import { lockKeyOf } from '../leadership.ts';
 import type { Projection } from '../projection.ts';
 import {
   copySchemaOf,
-  createTableLike,
-  indexStatements,
+  createIndexesLike,
+  createTablesLike,
   liveTables,
   quoted,
   shapeOf,
@@ -88,7 +88,7 @@ export const beginCopy = async (
   const isSame = (await madeWithOf(guard, projection)) === madeWith;
   if (isSame && comparePositions(await positionOf(guard, projection), livePosition) <= 0) {
     // An older program built indexes last, and was perhaps killed before that.
-    await makeIndexes(guard, projection);
+    await createIndexesLike(guard, await liveTables(guard, projection.tables), copySchemaOf(projection.name));
     return true;
   }
   await inTransactionOf(guard, async () => {
@@ -100,8 +100,8 @@ export const beginCopy = async (
        create table ${quoted(schema)}.projection_checkpoints (like projection_checkpoints including all);
        create table ${quoted(schema)}.parked_streams (like parked_streams including all)`,
     );
-    for (const live of await liveTables(guard, projection.tables)) await createTableLike(guard, live, schema);
-    await makeIndexes(guard, projection);
+    // Indexes before the copy is filled: while events are folded, Postgres has time for index updates.
+    await createTablesLike(guard, await liveTables(guard, projection.tables), schema);
     await guard.query(
       `insert into ${quoted(schema)}.projection_checkpoints (name, position) values ($1, $2)`,
       [projection.name, START],
@@ -113,15 +113,6 @@ export const beginCopy = async (
   });
   failpoint('copy-created');
   return false;
-};
-
-/** Before the copy is filled: while events are folded, Postgres has time for index updates. */
-const makeIndexes = async (guard: ClientBase, projection: Projection): Promise<void> => {
-  const schema = copySchemaOf(projection.name);
-  for (const live of await liveTables(guard, projection.tables)) {
-    const lacking = await indexStatements(guard, live, { schema, table: live.table });
-    if (lacking.length > 0) await guard.query(lacking.join(';\n'));
-  }
 };
 
 const positionOf = async (client: ClientBase, { name }: Projection): Promise<Position> => {
