@@ -59,7 +59,7 @@ export const invite = async (
   const now = isoTimestamp(clock.now());
   const invitation = { customerId, invitationId, email, role, invitedBy, createdAt: now };
   await insertInvitation(pool, { ...invitation, expiresAt: invitationEnd(now) });
-  const outcome = await runOnAccount(writes, { type: 'InviteUser', now, invitationId, role }, context);
+  const outcome = await runOnAccount(writes, { type: 'InviteUser', now, invitationId, role, invitedBy }, context);
   if (outcome.outcome === 'refused') {
     await deleteInvitation(pool, invitation);
     throw accountRefused(outcome.refusal);

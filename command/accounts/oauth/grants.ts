@@ -37,6 +37,20 @@ export const revokeGrant = async (
   await rows.writeRevoked([{ customerId: context.customerId, grantId, revokedAt }]);
 };
 
+/** For grants whose rows have ended. */
+export const recordRevoked = async (
+  { store, clock }: Pick<GrantWrites, 'store' | 'clock'>,
+  grantIds: readonly string[],
+  by: RevokedBy,
+  context: CommandContext,
+): Promise<void> => {
+  const command = { type: 'RevokeGrant', now: isoTimestamp(clock.now()), by } as const;
+  for (const grantId of grantIds) {
+    const ofGrant = { ...context, commandId: derivedId(context.commandId, grantId) };
+    grants.resultOf(await grants.execute({ store }, grantId, command, { context: ofGrant }));
+  }
+};
+
 /** @throws ApiError NOT_FOUND, also for another user's grant */
 export const revokeGrantFor = async (
   writes: GrantWrites,
