@@ -1,6 +1,5 @@
 import type { Pool } from 'pg';
 import type { Role } from '../../domain/accounts/access.ts';
-import { accountAggregate } from '../../domain/accounts/account.ts';
 import { emailKeyOf } from '../../domain/accounts/address.ts';
 import { invitationEnd, type InviteUser } from '../../domain/accounts/members.ts';
 import type { InvitationResource } from '../../domain/accounts/resource.ts';
@@ -13,7 +12,13 @@ import type { KeyRing } from '../../shared/secrets/key-ring.ts';
 import type { LinkTokenOf } from '../workers/mail/link-token.ts';
 import { requestMail } from '../workers/mail/request-mail.ts';
 import type { AdmitInvitation } from './admit-invitation.ts';
-import { accountOf, accountRefused, loadAccount, runOnAccount, type InstallationWrites } from './handler.ts';
+import {
+  accountOf,
+  accountRefused,
+  refuseOnAccount,
+  runOnAccount,
+  type InstallationWrites,
+} from './handler.ts';
 import {
   announceInvitation,
   deleteInvitation,
@@ -83,9 +88,7 @@ const admit = async (
   if (await isMembersAddress(writes.pool, customerId, emailKey))
     throw conflict('A member of the account has this address.', 'email');
   if (writes.admit === undefined) return;
-  const { state } = await loadAccount(writes, customerId);
-  const decision = accountAggregate.decide(command, state);
-  if ('refused' in decision) throw accountRefused(decision.refused);
+  await refuseOnAccount(writes, command, customerId);
   await writes.admit(customerId, emailKey);
 };
 

@@ -270,7 +270,7 @@ const removeUser = (command: RemoveUser, state: OpenedAccount): AccountDecision 
   return accept(...decision.events, ...accessEnded(state, command));
 };
 
-/** What a user has given access with, besides the password. OAuth grants have streams of their own. */
+/** What a user has given access with, besides the password. OAuth grants have separate streams. */
 const accessEnded = (
   state: OpenedAccount,
   { userId, now }: Pick<RemoveUser, 'userId' | 'now'>,
@@ -318,11 +318,7 @@ const setPassword = (command: SetPassword, state: OpenedAccount): AccountDecisio
   const { now: occurredAt, userId, by } = command;
   const set = { type: 'PasswordSet', data: { userId, by }, occurredAt } as const;
   if (by !== 'reset' || valueOf(state.signIns, userId)?.emailVerified === true) return accept(set);
-  return accept(
-    set,
-    { type: 'EmailVerified', data: { userId }, occurredAt },
-    ...accessEnded(state, command),
-  );
+  return accept(set, { type: 'EmailVerified', data: { userId }, occurredAt }, ...accessEnded(state, command));
 };
 
 const changeSignIn = (

@@ -217,14 +217,15 @@ describe('the sign-in of a user', () => {
       data: { keyId: 'k2', name: 'Key', maskedKey: 'bx_k2_****', userId: '7-2' },
       occurredAt: earlier,
     };
+    const proven: readonly AccountEvent[] = [
+      { type: 'PasswordSet', data: { userId: '7-1', by: 'reset' }, occurredAt: now },
+      verified,
+      { type: 'ApiKeyRevoked', data: { keyId: 'k1' }, occurredAt: now },
+      { type: 'InvitationRevoked', data: { invitationId: 'i1' }, occurredAt: now },
+    ];
     given(opened, member, issued('k1'), key, invited('i1', '7-1'), invited('i2', '7-2'))
       .when({ type: 'SetPassword', ...own, by: 'reset' })
-      .then(
-        { type: 'PasswordSet', data: { userId: '7-1', by: 'reset' }, occurredAt: now },
-        verified,
-        { type: 'ApiKeyRevoked', data: { keyId: 'k1' }, occurredAt: now },
-        { type: 'InvitationRevoked', data: { invitationId: 'i1' }, occurredAt: now },
-      );
+      .then(...proven);
   });
   it('has a second factor or none; repeating either changes nothing', () => {
     const enabled = { type: 'TotpEnabled', data: { userId: '7-1' }, occurredAt: now } as const;

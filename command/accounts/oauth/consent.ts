@@ -99,7 +99,7 @@ export const decideConsent = async (
     decision.decision === 'deny'
       ? { error: 'access_denied', error_description: 'the user did not agree' }
       : await agree(options, asked, interaction, decision.scopes, context);
-  // Of an earlier decision in this browser, perhaps of another user: no client will get a code for it.
+  // An earlier decision in this browser, perhaps another user's: no client will get a code for it.
   const isSame = 'consent' in result && result.consent.grantId === before;
   if (before !== undefined && !isSame) await endGrant(options, before, 'user', context);
   interaction.result = result;

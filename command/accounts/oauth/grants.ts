@@ -29,7 +29,7 @@ export const authorizeClient = async (
  * that after a crash in between the read model ends the grant, although the caller saw no answer.
  * @throws ApiError NOT_FOUND
  */
-export const revokeGrant = async (
+const revokeGrant = async (
   { store, clock, rows }: GrantWrites,
   grantId: string,
   by: RevokedBy,
@@ -41,7 +41,7 @@ export const revokeGrant = async (
   await rows.writeRevoked([{ customerId: context.customerId, grantId, revokedAt }]);
 };
 
-/** Of any account. Does nothing if the grant has ended. */
+/** The grant may be in any account. Does nothing if it has ended. */
 export const endGrant = async (
   writes: InstallationGrants,
   grantId: string,
