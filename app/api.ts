@@ -1,6 +1,7 @@
 import type { Pool, QueryConfig, QueryResultRow } from 'pg';
 import type { Registry } from 'prom-client';
 import { browserOriginWriteRoutes } from '../command/accounts/browser-origin-routes.ts';
+import { createAdmitInvitation } from '../command/accounts/admit-invitation.ts';
 import { invitationWriteRoutes } from '../command/accounts/invitation-routes.ts';
 import { memberWriteRoutes } from '../command/accounts/member-routes.ts';
 import { createAuthorizationServer } from '../command/accounts/oauth/authorization-server.ts';
@@ -61,6 +62,7 @@ import type { EventStore } from '../shared/event-store/event-store.ts';
 import { unavailable } from '../shared/http/errors.ts';
 import { answeredFromMemory, createAnswerCache } from '../shared/http/answer-cache.ts';
 import type { AnyRoute, Route } from '../shared/http/route.ts';
+import type { RateLimits } from '../shared/limits/rate-limits.ts';
 import type { Logger } from 'pino';
 import type { OutboundFetch } from '../shared/outbound/outbound-fetch.ts';
 import { idSequence } from '../shared/postgres/sequence.ts';
@@ -101,6 +103,7 @@ export interface ApiDependencies {
   readonly fetchBrand?: OutboundFetch | undefined;
   /** Default: from the network, as the configuration allows. */
   readonly fetchClientMetadata?: OutboundFetch | undefined;
+  readonly rateLimits: Pick<RateLimits, 'limiter'>;
   readonly registry: Registry;
   readonly log: Logger;
 }
@@ -187,6 +190,7 @@ const accountRoutesOf = ({
   database,
   keys,
   secrets,
+  rateLimits,
 }: ApiDependencies): readonly Route[] => {
   const writes = {
     store,
@@ -213,7 +217,10 @@ const accountRoutesOf = ({
       endGrants: endGrantsIn({ store, pool }),
       findMember: (customerId, userId) => findMember(database, customerId, userId),
     }),
-    ...invitationWriteRoutes(writes),
+    ...invitationWriteRoutes({
+      ...writes,
+      admit: createAdmitInvitation(rateLimits.limiter, createKeyedDigest('invited-address', keys)),
+    }),
     ...browserOriginWriteRoutes({ ...writes, allowsLoopback }),
     ...browserOriginReadRoutes(database),
     ...signInRoutes(writes),

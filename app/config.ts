@@ -208,6 +208,8 @@ export const variables = {
     'Requests of one client address to register an OAuth client',
   ),
   LIMIT_TOKEN: limitOf('token', 'Requests of one client address for OAuth tokens, and to revoke them'),
+  LIMIT_INVITATIONS: limitOf('invitations', 'Invitations of one account'),
+  LIMIT_INVITED_ADDRESS: limitOf('invitedAddress', 'Invitations of one account to one address'),
   LIMIT_NODES: integer(1, 1_000)
     .default(1)
     .describe(
@@ -294,4 +296,6 @@ export const limitsOf = (config: Config): Limits => ({
   passwordReset: config.LIMIT_PASSWORD_RESET,
   clientRegistration: config.LIMIT_CLIENT_REGISTRATION,
   token: config.LIMIT_TOKEN,
+  invitations: config.LIMIT_INVITATIONS,
+  invitedAddress: config.LIMIT_INVITED_ADDRESS,
 });

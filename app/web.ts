@@ -113,7 +113,7 @@ export const createWeb = (options: WebOptions): { readonly app: Express; readonl
     ...(replace.routes ?? []),
     ...serviceRoutes({ version, parts: options.readiness, metrics: registry, stopping: options.isStopping }),
   ];
-  const site = { baseUrl, apiPath: '/api/v2/buyer' };
+  const site = { baseUrl, apiPath: '/api/v2/buyer', challengeScopes };
   const document = {
     ...site,
     title: 'Buyer Exchange',
@@ -166,6 +166,9 @@ const verifiersOf = ({ pool, uses, baseUrl, isPrepared }: WebOptions): Credentia
 });
 
 const mcpScopes = ['exchange:read', 'exchange:write'] as const satisfies readonly Scope[];
+
+/** MCP clients ask for what stands in the challenge, and for nothing else. */
+const challengeScopes = { '/mcp': mcpScopes, '/mcp/v3': mcpScopes };
 
 /** Of MCP, too: clients look here for the authorization server, whether or not this version serves MCP. */
 const protectedResources = [

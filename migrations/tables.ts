@@ -70,7 +70,11 @@ const owned = {
     'query/history/key-users.ts',
     'projections/engine/reset.ts',
   ),
-  invitations: own(['command/accounts/'], 'query/accounts/', 'app/lookups/find-invitation.ts'),
+  invitations: own(
+    ['command/accounts/', 'projections/account-rows.ts'],
+    'query/accounts/',
+    'app/lookups/find-invitation.ts',
+  ),
   user_addresses: own(
     ['command/accounts/', 'projections/account-rows.ts'],
     'query/',

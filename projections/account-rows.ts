@@ -130,8 +130,8 @@ export interface RemovedUserRow {
 }
 
 /**
- * Without a role, no credential of the user is accepted. The address, login and links are deleted. The sweep of
- * sessions records their ends.
+ * Without a role, no credential of the user is accepted. The address, login and links are deleted, and so are the
+ * invitations that the user has sent. The sweep of sessions records their ends.
  */
 export const removeUsers = async (client: Client, users: readonly RemovedUserRow[]): Promise<void> => {
   if (users.length === 0) return;
@@ -149,6 +149,13 @@ export const removeUsers = async (client: Client, users: readonly RemovedUserRow
                delete from one_time_links t using addresses a
                where t.purpose = 'sign-up' and lower(t.data ->> 'email') = a.email_key),
              logins as (delete from logins t using ${gone} where ${ofGone}),
+             invited as (
+               delete from invitations t using ${gone}
+               where t.customer_id = gone.customer_id and t.invited_by = gone.user_id
+               returning t.customer_id, t.invitation_id),
+             invited_links as (
+               delete from one_time_links t using invited i
+               where t.customer_id = i.customer_id and t.purpose = 'invitation' and t.subject = i.invitation_id),
              sessions as (
                update sessions t set ended_at = clock_timestamp(), ends_at = clock_timestamp(), end_reason = 'removed'
                from ${gone} where ${ofGone} and t.ended_at is null and t.ends_at > clock_timestamp())

@@ -153,6 +153,17 @@ export const runOnAccount = (
 export const loadAccount = (stores: CommandStores, customerId: number): Promise<LoadedStream<Account>> =>
   accounts.loadAt(stores, customerId, undefined);
 
+/** Runs nothing. @throws ApiError if the command would be refused now */
+export const refuseOnAccount = async (
+  stores: CommandStores,
+  command: AccountCommand,
+  customerId: number,
+): Promise<void> => {
+  const { state } = await loadAccount(stores, customerId);
+  const decision = accountAggregate.decide(command, state);
+  if ('refused' in decision) throw accountRefused(decision.refused);
+};
+
 export const accountOf = accounts.resultOf;
 
 /** The revision of the stream at which its state is that of the outcome. */

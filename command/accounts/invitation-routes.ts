@@ -25,7 +25,8 @@ const inviteRoute = (writes: InvitationWrites): Route =>
     method: 'post',
     path,
     operationId: 'inviteUser',
-    summary: 'Invite a person by mail. The link works once, within 7 days; at most 100 invitations are open.',
+    summary:
+      'Invite a person by mail. The link works once, within 7 days; at most 100 invitations are open, 100 are sent in a day, and one in an hour to the same address.',
     body: InviteBody,
     bodyIsSecret: true,
     // Contains the address, which must be nowhere once the person is forgotten.

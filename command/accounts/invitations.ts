@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { Role } from '../../domain/accounts/access.ts';
 import { emailKeyOf } from '../../domain/accounts/address.ts';
-import { invitationEnd } from '../../domain/accounts/members.ts';
+import { invitationEnd, type InviteUser } from '../../domain/accounts/members.ts';
 import type { InvitationResource } from '../../domain/accounts/resource.ts';
 import type { CommandContext } from '../../shared/aggregate/command-context.ts';
 import { derivedId } from '../../shared/aggregate/ids.ts';
@@ -11,7 +11,14 @@ import { inTransaction } from '../../shared/postgres/pool.ts';
 import type { KeyRing } from '../../shared/secrets/key-ring.ts';
 import type { LinkTokenOf } from '../workers/mail/link-token.ts';
 import { requestMail } from '../workers/mail/request-mail.ts';
-import { accountOf, accountRefused, runOnAccount, type InstallationWrites } from './handler.ts';
+import type { AdmitInvitation } from './admit-invitation.ts';
+import {
+  accountOf,
+  accountRefused,
+  refuseOnAccount,
+  runOnAccount,
+  type InstallationWrites,
+} from './handler.ts';
 import {
   announceInvitation,
   deleteInvitation,
@@ -26,6 +33,8 @@ export interface InvitationWrites extends InstallationWrites {
   readonly pool: Pool;
   readonly keys: () => Promise<KeyRing>;
   readonly linkTokenOf: LinkTokenOf;
+  /** Undefined: for the operator, without a limit. */
+  readonly admit?: AdmitInvitation;
 }
 
 export interface NewInvitation {
@@ -43,7 +52,7 @@ export interface SentInvitation {
 /**
  * The row comes first, because no event contains the address. It is announced after the event, in one transaction with
  * the link and the mail; after a crash, a repeat or the sweep does it (`settle-invitations.ts`).
- * @throws ApiError CONFLICT for a member's address, or at the limit of 100
+ * @throws ApiError CONFLICT for a member's address, or at the limit of 100; RATE_LIMITED
  */
 export const invite = async (
   writes: InvitationWrites,
@@ -52,14 +61,13 @@ export const invite = async (
 ): Promise<SentInvitation> => {
   const { pool, clock } = writes;
   const { customerId, commandId, hasRunBefore } = context;
-  const isFirstRun = (await hasRunBefore?.()) === false;
-  if (isFirstRun && (await isMembersAddress(pool, customerId, emailKeyOf(email))))
-    throw conflict('A member of the account has this address.', 'email');
   const invitationId = derivedId(commandId, 'invitation');
   const now = isoTimestamp(clock.now());
+  const command = { type: 'InviteUser', now, invitationId, role, invitedBy } as const;
+  if ((await hasRunBefore?.()) === false) await admit(writes, emailKeyOf(email), command, customerId);
   const invitation = { customerId, invitationId, email, role, invitedBy, createdAt: now };
   await insertInvitation(pool, { ...invitation, expiresAt: invitationEnd(now) });
-  const outcome = await runOnAccount(writes, { type: 'InviteUser', now, invitationId, role }, context);
+  const outcome = await runOnAccount(writes, command, context);
   if (outcome.outcome === 'refused') {
     await deleteInvitation(pool, invitation);
     throw accountRefused(outcome.refusal);
@@ -68,6 +76,20 @@ export const invite = async (
   const expiresAt = invitationEnd(createdAt);
   const token = await announce(writes, invitation, expiresAt);
   return { invitation: invitationResource({ ...invitation, createdAt, expiresAt }), token };
+};
+
+/** Counts it only if it would be accepted: a refused request sends no mail. */
+const admit = async (
+  writes: InvitationWrites,
+  emailKey: string,
+  command: InviteUser,
+  customerId: number,
+): Promise<void> => {
+  if (await isMembersAddress(writes.pool, customerId, emailKey))
+    throw conflict('A member of the account has this address.', 'email');
+  if (writes.admit === undefined) return;
+  await refuseOnAccount(writes, command, customerId);
+  await writes.admit(customerId, emailKey);
 };
 
 /** One transaction: an announced invitation has its link, and its mail is sent. */

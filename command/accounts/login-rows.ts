@@ -128,22 +128,58 @@ export const setPasswordRow = async (
   database: Database,
   { customerId, userId }: UserKey,
   passwordHash: string,
-  {
-    before,
-    isVerified = false,
-  }: { readonly before?: string | undefined; readonly isVerified?: boolean | undefined } = {},
+  before?: string,
 ): Promise<boolean> => {
   const { rowCount } = await database.query({
     name: 'login-set-password',
     text: `with links as (
              delete from one_time_links where customer_id = $1 and user_id = $2 and used_at is null
-           ), verified as (
-             update user_addresses set verified_at = coalesce(verified_at, clock_timestamp())
-             where customer_id = $1 and user_id = $2 and $5
            )
            update logins set password_hash = $3, password_changed_at = clock_timestamp()
            where customer_id = $1 and user_id = $2 and ($4::text is null or password_hash = $4)`,
-    values: [customerId, userId, passwordHash, before ?? null, isVerified],
+    values: [customerId, userId, passwordHash, before ?? null],
   });
   return rowCount === 1;
+};
+
+/** @returns false if it was verified before */
+export const verifyAddress = async (
+  database: Database,
+  { customerId, userId }: UserKey,
+): Promise<boolean> => {
+  const { rowCount } = await database.query({
+    name: 'address-verify',
+    text: `update user_addresses set verified_at = clock_timestamp()
+           where customer_id = $1 and user_id = $2 and verified_at is null`,
+    values: [customerId, userId],
+  });
+  return rowCount === 1;
+};
+
+/**
+ * From then on, all that the user has given access with is refused: API keys, invitations, OAuth grants.
+ * @returns the grants that ended
+ */
+export const endAccessRows = async (
+  database: Database,
+  { customerId, userId }: UserKey,
+): Promise<readonly string[]> => {
+  const { rows } = await database.query<{ grantId: string }>({
+    name: 'access-end-of-user',
+    text: `with keys as (
+             update api_keys set revoked_at = clock_timestamp(), sealed_secret = null
+             where customer_id = $1 and user_id = $2 and revoked_at is null
+           ), ended as (
+             delete from invitations where customer_id = $1 and invited_by = $2 returning invitation_id
+           ), links as (
+             delete from one_time_links l using ended
+             where l.customer_id = $1 and l.purpose = 'invitation' and l.subject = ended.invitation_id
+               and l.used_at is null
+           )
+           update oauth_grants set revoked_at = clock_timestamp()
+           where customer_id = $1 and user_id = $2 and revoked_at is null and expires_at > clock_timestamp()
+           returning grant_id as "grantId"`,
+    values: [customerId, userId],
+  });
+  return rows.map(({ grantId }) => grantId);
 };

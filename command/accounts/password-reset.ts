@@ -1,12 +1,10 @@
 import { localPartOf } from '../../domain/accounts/address.ts';
 import type { ResetBody } from '../../domain/accounts/sign-in-input.ts';
 import { derivedId } from '../../shared/aggregate/ids.ts';
-import { isoTimestamp } from '../../shared/async/clock.ts';
 import { AlreadyDoneError, conflict } from '../../shared/http/errors.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
 import type { LinkTokenOf } from '../workers/mail/link-token.ts';
 import { NO_ACCOUNT, requestMail } from '../workers/mail/request-mail.ts';
-import { accountOf, runOnAccount } from './handler.ts';
 import type { FindLogin } from './login-rows.ts';
 import { findLink, insertLink, takeLink } from './one-time-links.ts';
 import { refuseGuessable, type Passwords } from './passwords.ts';
@@ -51,13 +49,13 @@ export const verifyReset = async (
   return { ticket, expiresAt: inserted.expiresAt.toISOString() };
 };
 
-/** Ends all sessions, and starts none. The second factor is asked for, too. */
+/** Ends all sessions, the first time also other access (`setPassword`). Starts none; the second factor is asked for. */
 export const resetPassword = async (
   writes: ResetWrites,
   { ticket, password, code }: ResetBody,
   request: RequestContext,
 ): Promise<void> => {
-  const { pool, clock, passwords, findLogin } = writes;
+  const { pool, passwords, findLogin } = writes;
   const { commandId } = request;
   const link = await findLink(pool, 'reset-ticket', ticket, commandId, 'ticket');
   const { customerId, userId } = link;
@@ -70,8 +68,5 @@ export const resetPassword = async (
   const passwordHash = await passwords.hash(password);
   await takeLink(pool, 'reset-ticket', ticket, commandId, 'ticket');
   const user = { customerId, userId: login.userId };
-  await setPassword(writes, { ...user, passwordHash, by: 'reset', isVerified: true }, context);
-  const verify = { type: 'VerifyEmail', now: isoTimestamp(clock.now()), userId: user.userId } as const;
-  const verifyContext = { ...context, commandId: derivedId(commandId, 'verify-email') };
-  accountOf(await runOnAccount(writes, verify, verifyContext));
+  await setPassword(writes, { ...user, passwordHash, by: 'reset' }, context);
 };

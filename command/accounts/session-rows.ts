@@ -106,6 +106,21 @@ export const endSession = async (
   return rows;
 };
 
+/** That of any user. @param by the session that replaces it */
+export const endReplacedSession = async (
+  database: Database,
+  secretHash: Buffer,
+  by: string,
+): Promise<readonly EndedSession[]> => {
+  const { rows } = await database.query<EndedSession>({
+    name: 'session-end-replaced',
+    text: `update sessions set ${set(`'replaced'`)}
+           where secret_hash = $1 and session_id <> $2 and ${live} ${returning}`,
+    values: [secretHash, by],
+  });
+  return rows;
+};
+
 /** @param except the session that stays */
 export const endSessionsOfUser = async (
   database: Database,

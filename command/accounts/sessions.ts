@@ -12,6 +12,7 @@ import type { ReplyHeaders, RequestContext } from '../../shared/http/route.ts';
 import type { UserKey } from './login-rows.ts';
 import {
   addressPrefixOf,
+  endReplacedSession,
   endsRecorded,
   endSurplusSessions,
   insertSession,
@@ -39,10 +40,12 @@ const cookie = (secret: string, maxAgeSeconds: number): ReplyHeaders => ({
 
 export const clearedCookie = cookie('', 0);
 
+const hashOf = (secret: string): Buffer => createHash('sha256').update(secret).digest();
+
 const newSecret = (): { readonly secretHash: Buffer; readonly headers: ReplyHeaders } => {
   const secret = randomBytes(32).toString('base64url');
   return {
-    secretHash: createHash('sha256').update(secret).digest(),
+    secretHash: hashOf(secret),
     headers: cookie(secret, SESSION_DAYS * DAY_SECONDS),
   };
 };
@@ -58,7 +61,8 @@ export const sessionIdOf = ({ commandId }: Pick<RequestContext, 'commandId'>): s
 
 /**
  * The event comes first: without its row, the session has no secret and cannot be used. A repeat of the request makes
- * the row, or gives the session a new secret, because the first one is stored as a hash only.
+ * the row, or gives the session a new secret, because the first one is stored as a hash only. The browser forgets the
+ * session that it had before, so it ends.
  */
 export const startSession = async (
   { store, pool, clock }: SessionWrites,
@@ -81,7 +85,7 @@ export const startSession = async (
     commandId: derivedId(request.commandId, 'start-session'),
     principal,
   });
-  const { address, agent } = request.client;
+  const { address, agent, sessionSecret } = request.client;
   const row = { customerId, userId, sessionId, secretHash, method, startedAt, agent, passwordChangedAt };
   if (!(await insertSession(pool, { ...row, addressPrefix: addressPrefixOf(address) }))) {
     throw new AlreadyDoneError({
@@ -91,7 +95,20 @@ export const startSession = async (
   }
   const ended = await endSurplusSessions(pool, { customerId, userId });
   await recordEnds({ store, pool }, ended, { actor: principal.actor, requestId: request.requestId });
+  if (sessionSecret !== undefined) await endReplaced({ store, pool }, sessionSecret, sessionId, request);
   return { data: { customerId, userId }, headers };
+};
+
+/** It may be of another user or account. */
+const endReplaced = async (
+  writes: Pick<SessionWrites, 'store' | 'pool'>,
+  secret: string,
+  by: string,
+  { requestId }: RequestContext,
+): Promise<void> => {
+  for (const ended of await endReplacedSession(writes.pool, hashOf(secret), by)) {
+    await recordEnds(writes, [ended], { actor: `session:${ended.sessionId}`, requestId });
+  }
 };
 
 /** A new secret for the session of the request, after a change of what it may prove. */

@@ -11,6 +11,7 @@ import {
 import { accountEvents, type AccountEvent, type PasswordSource } from './events.ts';
 import {
   decideMembers,
+  invitationsEnded,
   userIdOf,
   withInvitation,
   withoutInvitation,
@@ -207,7 +208,7 @@ export interface SetPassword {
 }
 
 export interface ChangeSignIn {
-  readonly type: 'VerifyEmail' | 'EnableTotp' | 'DisableTotp' | 'UseLookupCode' | 'IssueUserLink';
+  readonly type: 'EnableTotp' | 'DisableTotp' | 'UseLookupCode' | 'IssueUserLink';
   readonly now: string;
   readonly userId: string;
 }
@@ -262,13 +263,20 @@ const setAccess = ({ type, now: occurredAt }: SetAccess, { status }: OpenedAccou
   return status === 'OPEN' ? accept() : accept({ type: 'AccountEnabled', data: {}, occurredAt });
 };
 
-/** The keys end in the same append, so that none counts against the limit without its user. */
+/** In the same append, so that no key counts against the limit without its user. */
 const removeUser = (command: RemoveUser, state: OpenedAccount): AccountDecision => {
   const decision = decideMembers(command, state);
   if ('refused' in decision) return decision;
-  const keys = Object.entries(state.keys).filter(([, { userId }]) => userId === command.userId);
-  const revoked = keys.map(([keyId]) => keyRevoked(keyId, command.now));
-  return accept(...decision.events, ...revoked);
+  return accept(...decision.events, ...accessEnded(state, command));
+};
+
+/** What a user has given access with, besides the password. OAuth grants have separate streams. */
+const accessEnded = (
+  state: OpenedAccount,
+  { userId, now }: Pick<RemoveUser, 'userId' | 'now'>,
+): readonly AccountEvent[] => {
+  const keys = Object.entries(state.keys).filter(([, key]) => key.userId === userId);
+  return [...keys.map(([keyId]) => keyRevoked(keyId, now)), ...invitationsEnded(state, userId, now)];
 };
 
 const keyRevoked = (keyId: string, occurredAt: string): AccountEvent => ({
@@ -302,18 +310,24 @@ const isActive = ({ expiresAt }: IssuedKey, now: string): boolean =>
 const revokeApiKey = ({ now: occurredAt, keyId }: RevokeApiKey, { keys }: OpenedAccount): AccountDecision =>
   keys[keyId] === undefined ? accept() : accept(keyRevoked(keyId, occurredAt));
 
-const setPassword = ({ now: occurredAt, userId, by }: SetPassword): AccountDecision =>
-  accept({ type: 'PasswordSet', data: { userId, by }, occurredAt });
+/**
+ * A reset proves who has the address. Until then another person may have signed up with it: the first proof ends what
+ * that person has given access with.
+ */
+const setPassword = (command: SetPassword, state: OpenedAccount): AccountDecision => {
+  const { now: occurredAt, userId, by } = command;
+  const set = { type: 'PasswordSet', data: { userId, by }, occurredAt } as const;
+  if (by !== 'reset' || valueOf(state.signIns, userId)?.emailVerified === true) return accept(set);
+  return accept(set, { type: 'EmailVerified', data: { userId }, occurredAt }, ...accessEnded(state, command));
+};
 
 const changeSignIn = (
   { type, now: occurredAt, userId }: ChangeSignIn,
   { signIns }: OpenedAccount,
 ): AccountDecision => {
-  const { emailVerified = false, totp = false } = valueOf(signIns, userId) ?? {};
+  const { totp = false } = valueOf(signIns, userId) ?? {};
   const data = { userId };
   switch (type) {
-    case 'VerifyEmail':
-      return emailVerified ? accept() : accept({ type: 'EmailVerified', data, occurredAt });
     case 'EnableTotp':
       return totp ? accept() : accept({ type: 'TotpEnabled', data, occurredAt });
     case 'DisableTotp':
@@ -353,13 +367,12 @@ const decide = (command: AccountCommand, state: Account): AccountDecision => {
     case 'RevokeApiKey':
       return revokeApiKey(command, state);
     case 'SetPassword':
-    case 'VerifyEmail':
     case 'EnableTotp':
     case 'DisableTotp':
     case 'UseLookupCode':
     case 'IssueUserLink':
       if (valueOf(state.users, command.userId) === undefined) return refuse({ reason: 'no-such-user' });
-      return command.type === 'SetPassword' ? setPassword(command) : changeSignIn(command, state);
+      return command.type === 'SetPassword' ? setPassword(command, state) : changeSignIn(command, state);
     default:
       return command satisfies never;
   }

@@ -20,7 +20,12 @@ const UserAdded = z.object({
 
 const UserRoleChanged = z.object({ userId: z.string(), role: Role });
 
-const UserInvited = z.object({ invitationId: z.string(), role: Role });
+/** Without `invitedBy`: the operator. */
+const UserInvited = z.object({
+  invitationId: z.string(),
+  role: Role,
+  invitedBy: z.string().optional(),
+});
 
 const InvitationRevoked = z.object({ invitationId: z.string() });
 

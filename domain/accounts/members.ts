@@ -16,6 +16,8 @@ export const invitationEnd = (invitedAt: string): string =>
 export interface OpenInvitation {
   readonly role: Role;
   readonly invitedAt: string;
+  /** Undefined: the operator. */
+  readonly invitedBy?: string | undefined;
 }
 
 const isOpen = ({ invitedAt }: OpenInvitation, now: string): boolean => invitationEnd(invitedAt) > now;
@@ -37,8 +39,8 @@ export const withInvitation = (
   { data, occurredAt }: Extract<AccountEvent, { type: 'UserInvited' }>,
 ): Members['invitations'] => {
   const open = Object.entries(invitations).filter(([, one]) => isOpen(one, occurredAt));
-  const added = { role: data.role, invitedAt: occurredAt };
-  return { ...Object.fromEntries(open), [data.invitationId]: added };
+  const { invitationId, ...rest } = data;
+  return { ...Object.fromEntries(open), [invitationId]: { ...rest, invitedAt: occurredAt } };
 };
 
 export const withoutInvitation = (
@@ -81,6 +83,8 @@ export interface InviteUser {
   readonly now: string;
   readonly invitationId: string;
   readonly role: Role;
+  /** Undefined: the operator. */
+  readonly invitedBy?: string | undefined;
 }
 
 export interface RevokeInvitation {
@@ -174,17 +178,34 @@ const removeUser = ({ now: occurredAt, userId }: RemoveUser, members: Members): 
   return lastOfAccount(role, members) ?? accept({ type: 'UserRemoved', data: { userId }, occurredAt });
 };
 
+/** Their links must not outlive the right of the user who sent them. */
+export const invitationsEnded = (
+  { invitations }: Members,
+  userId: string,
+  occurredAt: string,
+): readonly AccountEvent[] =>
+  Object.entries(invitations)
+    .filter(([, one]) => one.invitedBy === userId)
+    .map(([invitationId]) => invitationRevoked(invitationId, occurredAt));
+
+const invitationRevoked = (invitationId: string, occurredAt: string): AccountEvent => ({
+  type: 'InvitationRevoked',
+  data: { invitationId },
+  occurredAt,
+});
+
 const inviteUser = (
-  { now: occurredAt, invitationId, role }: InviteUser,
+  { now: occurredAt, invitationId, role, invitedBy }: InviteUser,
   members: Members,
 ): MemberDecision => {
-  const { invitations } = members;
+  const { invitations, users } = members;
+  if (invitedBy !== undefined && valueOf(users, invitedBy) === undefined)
+    return refuse({ reason: 'no-such-user' });
   const active = Object.values(invitations).filter((one) => isOpen(one, occurredAt)).length;
   if (active >= INVITATIONS_OPEN_MAX)
     return refuse({ reason: 'too-many-invitations', limit: INVITATIONS_OPEN_MAX, active });
-  return (
-    foreignRole(role, members) ?? accept({ type: 'UserInvited', data: { invitationId, role }, occurredAt })
-  );
+  const data = { invitationId, role, ...(invitedBy !== undefined && { invitedBy }) };
+  return foreignRole(role, members) ?? accept({ type: 'UserInvited', data, occurredAt });
 };
 
 const revokeInvitation = (
@@ -192,5 +213,5 @@ const revokeInvitation = (
   { invitations }: Members,
 ): MemberDecision =>
   Object.hasOwn(invitations, invitationId)
-    ? accept({ type: 'InvitationRevoked', data: { invitationId }, occurredAt })
+    ? accept(invitationRevoked(invitationId, occurredAt))
     : refuse({ reason: 'no-such-invitation' });

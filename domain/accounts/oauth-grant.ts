@@ -23,8 +23,11 @@ const OAuthClientAuthorized = z.object({
   resources: z.array(z.string()),
 });
 
-/** `reuse`: a code or refresh token was used again. `removal`: the user was removed. */
-export const RevokedBy = z.enum(['user', 'admin', 'client', 'reuse', 'removal', 'operator']);
+/**
+ * `reuse`: a code or refresh token was used again. `removal`: the user was removed. `reset`: the first reset of the
+ * password that verified the user's address.
+ */
+export const RevokedBy = z.enum(['user', 'admin', 'client', 'reuse', 'removal', 'reset', 'operator']);
 export type RevokedBy = z.infer<typeof RevokedBy>;
 
 export const oauthGrantEvents = {

@@ -11,6 +11,7 @@ export const SignInMethod = z.enum([
 ]);
 export type SignInMethod = z.infer<typeof SignInMethod>;
 
+/** `replaced`: the same browser signed in again. */
 export const SessionEndReason = z.enum([
   'signed-out',
   'ended',
@@ -19,6 +20,7 @@ export const SessionEndReason = z.enum([
   'removed',
   'disabled',
   'too-many',
+  'replaced',
 ]);
 export type SessionEndReason = z.infer<typeof SessionEndReason>;
 

@@ -1,10 +1,14 @@
 import type { IncomingMessage } from 'node:http';
+import { parseCookie } from 'cookie';
+import { SESSION_COOKIE } from './authenticate.ts';
 import type { ClientAddress } from './client-address.ts';
 
 export interface Client {
   /** As the limits count it: an IPv6 client is its /64 network. */
   readonly address: string;
   readonly agent: string | undefined;
+  /** From the cookie, not verified. */
+  readonly sessionSecret?: string | undefined;
 }
 
 const AGENT_LENGTH_MAX = 512;
@@ -21,6 +25,10 @@ export class RequestClient implements Client {
 
   get address(): string {
     return this.#addressOf(this.#request);
+  }
+
+  get sessionSecret(): string | undefined {
+    return parseCookie(this.#request.headers.cookie ?? '')[SESSION_COOKIE];
   }
 
   /** The header `User-Agent`, in printable ASCII. */

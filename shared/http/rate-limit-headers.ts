@@ -22,12 +22,12 @@ export const setRateLimitHeaders = (response: ServerResponse, standing: Standing
 };
 
 /** Specification, Errors. */
-export const rateLimited = (standing: Standing): ApiError =>
+export const rateLimited = (
+  standing: Standing,
+  what = `More than ${standing.limit} requests in this window.`,
+): ApiError =>
   new ApiError(
-    {
-      code: 'RATE_LIMITED',
-      message: `More than ${standing.limit} requests in this window. Repeat the request after Retry-After.`,
-    },
+    { code: 'RATE_LIMITED', message: `${what} Repeat the request after Retry-After.` },
     { ...rateLimitHeaders(standing), 'Retry-After': resetSeconds(standing) },
   );
 

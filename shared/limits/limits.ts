@@ -19,13 +19,18 @@ export const specifiedLimits = {
   passwordReset: { requests: 12, windowSeconds: 1 * hours },
   clientRegistration: { requests: 20, windowSeconds: 1 * hours },
   token: { requests: 300, windowSeconds: 15 * minutes },
+  /** Invitations of one account: each sends a mail, also if it is revoked at once. */
+  invitations: { requests: 100, windowSeconds: 24 * hours },
+  /** Invitations of one account to one address. */
+  invitedAddress: { requests: 1, windowSeconds: 1 * hours },
 } as const satisfies Record<string, Limit>;
 
 export type LimitName = keyof typeof specifiedLimits;
 
 export type Limits = Readonly<Record<LimitName, Limit>>;
 
-export type RequestLimit = Exclude<LimitName, 'unverified'>;
+/** The others count something else. */
+export type RequestLimit = Exclude<LimitName, 'unverified' | 'invitations' | 'invitedAddress'>;
 
 /** One value for each limit. */
 export const forEachLimit = <Value>(

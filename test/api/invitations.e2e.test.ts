@@ -132,6 +132,40 @@ describe('inviting', () => {
     await invite(host, newAddress());
   });
 
+  it('is bounded by address and by account, also if each invitation is revoked; refused ones do not count', async () => {
+    const settings = { LIMIT_INVITED_ADDRESS: '1/3600', LIMIT_INVITATIONS: '3/86400' };
+    const bounded = await startRunningService(settings);
+    try {
+      const [host, other] = [await signUp(bounded), await signUp(bounded)];
+      const [address, second] = [newAddress(), newAddress()];
+      const send = (who: SignedUp, email: string, role = 'member', headers = {}) =>
+        who.person.post<InvitationResource>(invitations, { email, role }, headers);
+      expect((await send(host, address, 'seller')).status).toBe(409);
+      const once = { 'Idempotency-Key': 'invited-within-bounds' };
+      const { id } = (await send(host, address, 'member', once)).body.data;
+      expect((await send(host, address, 'member', once)).status).toBe(201);
+      expect((await host.person.delete(`${invitations}/${id}`)).status).toBe(204);
+      const again = await send(host, address.toUpperCase());
+      expect([again.status, again.body.error?.code]).toEqual([429, 'RATE_LIMITED']);
+      const waitSeconds = Number(again.headers.get('retry-after'));
+      expect(waitSeconds).toBeGreaterThan(3_500);
+      expect(waitSeconds).toBeLessThanOrEqual(3_600);
+      expect((await send(other, address)).status).toBe(201);
+      expect((await send(host, second)).status).toBe(201);
+      expect((await send(host, newAddress())).status).toBe(201);
+      const full = await send(host, newAddress());
+      expect([full.status, full.body.error?.code]).toEqual([429, 'RATE_LIMITED']);
+      expect(Number(full.headers.get('retry-after'))).toBeGreaterThan(86_000);
+      expect((await send(other, second)).status).toBe(201);
+      // The operator is not bounded.
+      const asked = { email: address, role: 'member' } as const;
+      const byOperator = await inviteUser(bounded.installation, host.customerId, asked);
+      expect(byOperator.invitation.status).toBe('OPEN');
+    } finally {
+      await bounded.stop();
+    }
+  });
+
   it('is for admins, and not for sellers', async () => {
     const member = await addMember(service, admin, newAddress());
     for (const answer of [

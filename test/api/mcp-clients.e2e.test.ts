@@ -155,3 +155,20 @@ it('a token of the REST API is refused, and the challenge names the metadata of 
     `resource_metadata="${oauth.service.baseUrl}/.well-known/oauth-protected-resource/mcp"`,
   );
 });
+
+it('the challenge of MCP names the scopes to ask for; that of the REST API names none', async () => {
+  const challengeOf = async (path: string, headers = {}) => {
+    const answer = await fetch(`${oauth.service.baseUrl}${path}`, { headers });
+    return [answer.status, answer.headers.get('www-authenticate')];
+  };
+  const scope = 'scope="exchange:read exchange:write"';
+  expect(await challengeOf('/mcp')).toEqual([401, expect.stringContaining(scope)]);
+  expect(await challengeOf('/mcp', { Authorization: 'Bearer at_unknown' })).toEqual([
+    401,
+    expect.stringMatching(new RegExp(`${scope}.*error="invalid_token"`)),
+  ]);
+  expect(await challengeOf('/api/v2/buyer/advertisers')).toEqual([
+    401,
+    expect.not.stringContaining('scope='),
+  ]);
+});

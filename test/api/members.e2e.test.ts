@@ -9,8 +9,8 @@ import { setAccess } from '../../cli/operate-accounts.ts';
 import { readConfig } from '../../app/config.ts';
 import { createLog } from '../../app/log.ts';
 import type { MemberResource } from '../../domain/accounts/resource.ts';
-import { apiOf, conflict, notFound, refusalOf, type Api } from '../support/api-client.ts';
-import { addMember, invite, members } from '../support/invited.ts';
+import { apiOf, conflict, invalid, notFound, refusalOf, type Api } from '../support/api-client.ts';
+import { accept, addMember, invitationToken, invite, members } from '../support/invited.ts';
 import { GOOD_PASSWORD, Person, signIn, signUp, type SignedUp } from '../support/person.ts';
 import { startRunningService, type RunningService } from '../support/running-service.ts';
 
@@ -184,14 +184,35 @@ describe('a removed user', () => {
     expect(types).toEqual(['UserRemoved', 'ApiKeyRevoked']);
   });
 
-  it('keeps open the invitations that the user sent', async () => {
+  it('leaves no invitation that the user sent; others stay', async () => {
     const host = await signUp(service);
     const user = await addMember(service, host, newAddress(), 'admin');
-    await invite(user, newAddress());
+    const address = newAddress();
+    const [sent, kept] = [await invite(user, address), await invite(host, newAddress())];
+    const token = await invitationToken(service, sent.id);
     await host.person.delete(`${members}/${user.userId}`);
-    expect((await host.person.get<unknown[]>('/api/v2/accounts/current/invitations')).body.data).toHaveLength(
-      1,
-    );
+    const open = await host.person.get<{ id: string }[]>('/api/v2/accounts/current/invitations');
+    expect(open.body.data.map(({ id }) => id)).toEqual([kept.id]);
+    expect(refusalOf(await accept(new Person(service), token))).toEqual(invalid('token'));
+    expect(await tablesWith(address)).toEqual([]);
+    expect((await eventsOf(host)).at(-1)).toMatchObject({
+      type: 'InvitationRevoked',
+      data: { invitationId: sent.id },
+    });
+    expect((await accept(new Person(service), await invitationToken(service, kept.id))).status).toBe(201);
+  });
+
+  it('leaves no invitation either if the process ended before it wrote the rows', async () => {
+    const host = await signUp(service);
+    const user = await addMember(service, host, newAddress(), 'admin');
+    const token = await invitationToken(service, (await invite(user, newAddress())).id);
+    await service.pool.query('alter table invitations rename to invitations_away');
+    try {
+      expect((await host.person.delete(`${members}/${user.userId}`)).status).toBe(500);
+    } finally {
+      await service.pool.query('alter table invitations_away rename to invitations');
+    }
+    expect(refusalOf(await accept(new Person(service), token))).toEqual(invalid('token'));
   });
 
   it('stays removed when a late write of another process brings the role of before', async () => {

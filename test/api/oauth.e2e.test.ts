@@ -407,6 +407,83 @@ describe('consent', () => {
     expect(to.searchParams.has('code')).toBe(false);
   });
 
+  it('that is denied after it was allowed leaves no app, and cannot be allowed again', async () => {
+    const client = await TestClient.register(baseUrl);
+    const page = browser();
+    const uid = await page.start(client.authorizationUrl(pkce().challenge));
+    const grantsOf = async () => {
+      const { rows } = await oauth.service.pool.query<{ id: string; ended: boolean }>(
+        `select grant_id as id, revoked_at is not null as ended from oauth_grants where client_id = $1`,
+        [client.clientId],
+      );
+      return rows;
+    };
+    expect((await page.decide(uid, { decision: 'allow' })).status).toBe(200);
+    const [grant] = await grantsOf();
+    expect(grant?.ended).toBe(false);
+    const denied = await page.decide(uid, { decision: 'deny' });
+    expect(await grantsOf()).toEqual([{ ...grant, ended: true }]);
+    expect((await eventsOf(grant?.id ?? '')).map(({ type, data }) => [type, data['by']])).toEqual([
+      ['OAuthClientAuthorized', undefined],
+      ['OAuthGrantRevoked', 'user'],
+    ]);
+    expect((await page.decide(uid, { decision: 'allow' })).status).toBe(409);
+    const { data } = (await denied.json()) as { data: { redirectTo: string } };
+    const to = new URL((await page.fetch(data.redirectTo)).headers.get('location') ?? '');
+    expect([to.searchParams.get('error'), to.searchParams.has('code')]).toEqual(['access_denied', false]);
+  });
+
+  it('of another user, in the same browser, ends that of the first', async () => {
+    const client = await TestClient.register(baseUrl);
+    const page = browser();
+    const uid = await page.start(client.authorizationUrl(pkce().challenge));
+    await page.decide(uid, { decision: 'allow' });
+    const other = await oauth.service.openAccount();
+    page.signIn(oauth.signIn(`${other.customerId}-1`));
+    expect((await page.decide(uid, { decision: 'allow' })).status).toBe(200);
+    const { rows } = await oauth.service.pool.query(
+      `select customer_id::int as account from oauth_grants where client_id = $1 and revoked_at is null`,
+      [client.clientId],
+    );
+    expect(rows).toEqual([{ account: other.customerId }]);
+  });
+
+  it.each([
+    ['prompt=login', { prompt: 'login' }, '1 minute', true],
+    ['max_age=300', { max_age: '300' }, '6 minutes', true],
+    ['max_age=300', { max_age: '300' }, '4 minutes', false],
+    ['no parameter', {}, '1 day', false],
+  ])('with %s %j, of a session that began %s ago, asks for the password: %s', async (...given) => {
+    const [, parameters, age, isAsked] = given;
+    const client = await TestClient.register(baseUrl);
+    const secret = await oauth.signIn(`${account.customerId}-1`);
+    await oauth.service.pool.query(
+      `update sessions set auth_time = now() - $2::interval where secret_hash = sha256($1::bytea)`,
+      [secret, age],
+    );
+    const page = oauth.browserOf(account);
+    page.signIn(Promise.resolve(secret));
+    const { verifier, challenge } = pkce();
+    const uid = await page.start(client.authorizationUrl(challenge, parameters));
+    const answers = [
+      await page.fetch(`/api/console/oauth/${uid}`),
+      await page.decide(uid, { decision: 'allow' }),
+    ];
+    const status = isAsked ? 401 : 200;
+    expect(answers.map((answer) => answer.status)).toEqual([status, status]);
+    if (isAsked) {
+      expect(await answers[0]?.json()).toMatchObject({
+        error: { code: 'UNAUTHORIZED', details: { reason: 'sign-in-again' } },
+      });
+      page.signIn(oauth.signIn(`${account.customerId}-1`));
+    }
+    const decided = await page.decide(uid, { decision: 'allow' });
+    const { data } = (await decided.json()) as { data: { redirectTo: string } };
+    const to = new URL((await page.fetch(data.redirectTo)).headers.get('location') ?? '');
+    const tokens = await client.redeem({ code: to.searchParams.get('code') ?? '', verifier });
+    expect(tokens.status).toBe(200);
+  });
+
   it('is asked again each time, also by the same browser', async () => {
     const client = await TestClient.register(baseUrl);
     const page = browser();

@@ -4,7 +4,10 @@ import { createUser, setAccess } from '../../cli/operate-accounts.ts';
 import { insertLink, newLinkToken } from '../../command/accounts/one-time-links.ts';
 import { signInHousekeeping } from '../../command/accounts/settle-sign-in.ts';
 import { conflict, invalid, refusalOf } from '../support/api-client.ts';
+import { accept, addMember, invitationToken, invite } from '../support/invited.ts';
 import { medianDifference } from '../support/median-difference.ts';
+import { OAuthBrowser } from '../support/oauth-browser.ts';
+import { TestClient, useToken } from '../support/oauth-service.ts';
 import { linkIn, mailTo } from '../support/outbox-link.ts';
 import { GOOD_PASSWORD, Person, signIn, signUp, type SignedUp } from '../support/person.ts';
 import { readOutbox } from '../support/read-mail.ts';
@@ -73,6 +76,52 @@ describe('a reset of the password', () => {
       ['PasswordSet', 'reset'],
       ['EmailVerified', undefined],
     ]);
+  });
+
+  it('that proves the address first ends API keys, apps and invitations; a later one ends sessions only', async () => {
+    const { person, email, userId, customerId } = user;
+    const keyOf = async (who: Person) => {
+      const answer = await who.post<{ key: string }>('/api/v2/buyer/api-keys', { name: 'Key' });
+      return answer.body.data.key;
+    };
+    const client = await TestClient.register(service.baseUrl);
+    const tokenOf = async (who: Person) => {
+      const browser = new OAuthBrowser(service, Promise.resolve(who.cookie ?? ''));
+      return (await client.tokens(browser)).access_token;
+    };
+    const before = [await keyOf(person), await tokenOf(person)];
+    const invited = await invitationToken(service, (await invite(user, 'invited@example.test')).id);
+    const colleague = await addMember(service, user, 'colleague@example.test', 'admin');
+    const colleagues = [await keyOf(colleague.person), await tokenOf(colleague.person)];
+    const open = await invitationToken(service, (await invite(colleague, 'other@example.test')).id);
+    const statuses = (all: readonly string[]) =>
+      Promise.all(all.map(async (one) => (await useToken(service.baseUrl, one)).status));
+    expect(await statuses(before)).toEqual([200, 200]);
+
+    expect((await setWith(await ticketOf())).status).toBe(200);
+    expect(await statuses(before)).toEqual([401, 401]);
+    expect(await statuses(colleagues)).toEqual([200, 200]);
+    expect(refusalOf(await accept(anyone(), invited))).toEqual(invalid('token'));
+    expect((await accept(anyone(), open)).status).toBe(201);
+    expect(await isSignedIn(colleague.person)).toBe(true);
+    const log = (await service.readLog()).filter(({ metadata }) => metadata.customerId === customerId);
+    const ended = log
+      .filter(({ type }) => type.endsWith('Revoked'))
+      .map(({ type, data }) => [type, data['by']]);
+    expect(ended).toEqual([
+      ['ApiKeyRevoked', undefined],
+      ['InvitationRevoked', undefined],
+      ['OAuthGrantRevoked', 'reset'],
+    ]);
+
+    const owner = anyone();
+    expect((await signIn(owner, email, NEXT_PASSWORD)).body.data.userId).toBe(userId);
+    const after = [await keyOf(owner), await tokenOf(owner)];
+    await request(email);
+    token = linkIn(await mailTo(service, email, 'Choose a new password', 2)).token;
+    expect((await setWith(await ticketOf(), 'eight green lizards')).status).toBe(200);
+    expect(await isSignedIn(owner)).toBe(false);
+    expect(await statuses(after)).toEqual([200, 200]);
   });
 
   it('works once: neither the link nor the ticket can be used again', async () => {

@@ -139,6 +139,33 @@ describe('a session', () => {
     expect(await reasonsOf(one)).toEqual(['too-many']);
   });
 
+  it('ends when the same browser signs in again, as any user; a refused sign-in ends nothing', async () => {
+    const [one, other] = [await signUp(service), await signUp(service)];
+    const { cookie: first = '' } = one.person;
+    expect((await signIn(one.person, one.email, 'not the password')).status).toBe(401);
+    expect(await isSignedIn(one.person)).toBe(true);
+    const headers = { 'Idempotency-Key': randomUUID() };
+    const again = () =>
+      one.person.post('/auth/sign-in', { email: one.email, password: GOOD_PASSWORD }, headers);
+    expect((await again()).status).toBe(200);
+    // Repeated, with the cookie of the first answer.
+    expect((await again()).status).toBe(200);
+    expect([await isSignedIn(one.person), await isSignedIn(new Person(service, first))]).toEqual([
+      true,
+      false,
+    ]);
+    expect(await sessionsOf(one.person)).toHaveLength(1);
+    expect(await reasonsOf(one)).toEqual(['replaced']);
+    const { cookie: second = '' } = one.person;
+    expect((await signIn(one.person, other.email)).status).toBe(200);
+    expect([await isSignedIn(one.person), await isSignedIn(new Person(service, second))]).toEqual([
+      true,
+      false,
+    ]);
+    expect([await reasonsOf(one), await reasonsOf(other)]).toEqual([['replaced', 'replaced'], []]);
+    expect(await isSignedIn(other.person)).toBe(true);
+  });
+
   it('that a process ended before it could record the end gets its event from the sweep', async () => {
     const one = await signUp(service);
     const id = await idOf(one.person);

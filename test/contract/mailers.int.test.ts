@@ -1,17 +1,21 @@
+import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
+import { packageDirectory } from '../../app/version.ts';
 import { MailError, type Mailer } from '../../shared/mail/mailer.ts';
 import { createOutbox } from '../../shared/mail/outbox.ts';
 import { createSmtpMailer, type SmtpTimeouts } from '../../shared/mail/smtp.ts';
 import { parseSmtpUrl } from '../../shared/mail/smtp-server.ts';
 import { refusal, startMailServer, type MailServer } from '../support/mail-server.ts';
 import { readMail } from '../support/read-mail.ts';
+import { testCertificate } from '../support/test-certificate.ts';
 import { until } from '../support/toy-projection.ts';
 import { mailerContract } from './mailer.contract.ts';
 
@@ -240,6 +244,16 @@ describe('a mail server that fails', () => {
   });
 });
 
+const sendOneMail = (url: string): string => {
+  const module = (name: string) => JSON.stringify(join(packageDirectory, 'dist', 'shared', 'mail', name));
+  return `
+    import { createSmtpMailer } from ${module('smtp.js')};
+    import { parseSmtpUrl } from ${module('smtp-server.js')};
+    const mailer = createSmtpMailer(parseSmtpUrl(${JSON.stringify(url)}), ${JSON.stringify(from)}, 1);
+    await mailer.send('one', ${JSON.stringify(mail)}).finally(() => mailer.close());
+  `;
+};
+
 describe('SMTP connections', () => {
   it('are reused, and closed with the mailer', async () => {
     let connections = 0;
@@ -278,6 +292,29 @@ describe('SMTP connections', () => {
     const mailer = mailerFor(server.port, { login: `user:${PASSWORD}@`, query: '?tls=required' });
     expect((await failureOf(mailer)).message).toBe('No TLS connection to the mail server.');
     expect([server.logins, server.received]).toEqual([[], []]);
+  });
+
+  it.each([
+    ['smtps', '', { secure: true }],
+    ['smtp', '?tls=required', { disabledCommands: [] }],
+  ])('sign in and send with TLS: %s%s, where the process trusts the certificate', async (...given) => {
+    const [protocol, query, behaviour] = given;
+    const server = await serverWith({ ...testCertificate, ...behaviour, authOptional: false });
+    const url = `${protocol}://user:${PASSWORD}@127.0.0.1:${server.port}${query}`;
+    const folder = await newFolder();
+    ends.push(() => rm(folder, { recursive: true, force: true }));
+    const trusted = join(folder, 'trusted.pem');
+    await writeFile(trusted, testCertificate.cert);
+    // Node reads the variable only when a process starts.
+    const send = (environment: Readonly<Record<string, string>>) =>
+      promisify(execFile)(process.execPath, ['--input-type=module', '--eval', sendOneMail(url)], {
+        env: environment,
+      });
+    await expect(send({})).rejects.toThrow(/No connection to the mail server \((?:SELF|DEPTH|UNABLE)_\w+\)/);
+    expect([server.logins, server.received]).toEqual([[], []]);
+    await send({ NODE_EXTRA_CA_CERTS: trusted });
+    expect(server.logins).toEqual([{ user: 'user', isTls: true }]);
+    expect(server.received.map(({ to }) => to)).toEqual([[ADDRESS]]);
   });
 
   it('send neither login nor mail to a server whose certificate is not valid', async () => {

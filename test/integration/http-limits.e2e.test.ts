@@ -78,7 +78,7 @@ const countedAt = (path: string, limit: RequestLimit): Route =>
 describe('the table of limits', () => {
   const countedIn = (limit: RequestLimit): Route => countedAt(`/counted/${limit}`, limit);
   const requestLimits = Object.keys(specifiedLimits).filter(
-    (name) => name !== 'unverified',
+    (name) => !['unverified', 'invitations', 'invitedAddress'].includes(name),
   ) as RequestLimit[];
 
   it('equals the specification', () => {
@@ -91,6 +91,8 @@ describe('the table of limits', () => {
       passwordReset: { requests: 12, windowSeconds: 3_600 },
       clientRegistration: { requests: 20, windowSeconds: 3_600 },
       token: { requests: 300, windowSeconds: 900 },
+      invitations: { requests: 100, windowSeconds: 86_400 },
+      invitedAddress: { requests: 1, windowSeconds: 3_600 },
     });
   });
 

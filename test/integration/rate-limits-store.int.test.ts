@@ -57,8 +57,12 @@ describe('without their store', () => {
         Array.from({ length: requests + 5 }, () => limiter.count(name, 'one')),
       );
       expect(performance.now() - startedAt).toBeLessThan(IN_TIME_MS);
-      expect([name, counts.filter((count) => !isOver(count)).length]).toEqual([name, requests / 2]);
-      expect((await limiter.read(name, 'one'))?.count).toBe(requests);
+      expect([name, counts.filter((count) => !isOver(count)).length]).toEqual([
+        name,
+        Math.ceil(requests / 2),
+      ]);
+      const counted = (await limiter.read(name, 'one'))?.count;
+      expect([name, counted]).toEqual([name, requests]);
     }
     expect(await readiness.check()).toMatchObject({ ready: true, detail: { counted: 'by each process' } });
   });

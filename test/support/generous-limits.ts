@@ -10,6 +10,8 @@ export const generousLimits: Readonly<Record<string, string>> = {
   LIMIT_PASSWORD_RESET: '100000000',
   LIMIT_CLIENT_REGISTRATION: '100000000',
   LIMIT_TOKEN: '100000000',
+  LIMIT_INVITATIONS: '100000000',
+  LIMIT_INVITED_ADDRESS: '100000000',
 };
 
 /** The same for a limiter without settings. */

@@ -200,19 +200,32 @@ describe('the sign-in of a user', () => {
       .then(signedUp[0], signedUp[1]);
     expect(given(...signedUp).state()).toMatchObject({ customerDomain: 'acme.test', keys: {} });
   });
+  const verified = { type: 'EmailVerified', data: { userId: '7-1' }, occurredAt: now } as const;
   it.each(['sign-up', 'invitation', 'link', 'change', 'reset'] as const)('records a password by %s', (by) => {
-    given(opened)
+    given(opened, verified)
       .when({ type: 'SetPassword', ...own, by })
       .then({ type: 'PasswordSet', data: { userId: '7-1', by }, occurredAt: now });
   });
-  it('records that the address is verified once', () => {
-    const verified = { type: 'EmailVerified', data: { userId: '7-1' }, occurredAt: now } as const;
-    given(opened)
-      .when({ type: 'VerifyEmail', ...own })
-      .then(verified);
-    given(opened, verified)
-      .when({ type: 'VerifyEmail', ...own })
-      .thenNothing();
+  it('verifies the address with its first reset, which ends the keys and invitations of the user', () => {
+    const invited = (invitationId: string, invitedBy: string): AccountEvent => ({
+      type: 'UserInvited',
+      data: { invitationId, role: 'member', invitedBy },
+      occurredAt: earlier,
+    });
+    const key: AccountEvent = {
+      type: 'ApiKeyIssued',
+      data: { keyId: 'k2', name: 'Key', maskedKey: 'bx_k2_****', userId: '7-2' },
+      occurredAt: earlier,
+    };
+    const proven: readonly AccountEvent[] = [
+      { type: 'PasswordSet', data: { userId: '7-1', by: 'reset' }, occurredAt: now },
+      verified,
+      { type: 'ApiKeyRevoked', data: { keyId: 'k1' }, occurredAt: now },
+      { type: 'InvitationRevoked', data: { invitationId: 'i1' }, occurredAt: now },
+    ];
+    given(opened, member, issued('k1'), key, invited('i1', '7-1'), invited('i2', '7-2'))
+      .when({ type: 'SetPassword', ...own, by: 'reset' })
+      .then(...proven);
   });
   it('has a second factor or none; repeating either changes nothing', () => {
     const enabled = { type: 'TotpEnabled', data: { userId: '7-1' }, occurredAt: now } as const;
@@ -249,7 +262,6 @@ describe('the sign-in of a user', () => {
   });
   it.each([
     { type: 'SetPassword', now, userId: '7-9', by: 'link' },
-    { type: 'VerifyEmail', now, userId: '7-9' },
     { type: 'EnableTotp', now, userId: '7-9' },
     { type: 'DisableTotp', now, userId: '7-9' },
     { type: 'UseLookupCode', now, userId: '7-9' },
@@ -267,9 +279,9 @@ describe('the members of an account', () => {
     occurredAt,
   });
   const removed = (userId: string): AccountEvent => ({ type: 'UserRemoved', data: { userId }, occurredAt });
-  const invited = (invitationId: string, at = occurredAt): AccountEvent => ({
+  const invited = (invitationId: string, at = occurredAt, invitedBy?: string): AccountEvent => ({
     type: 'UserInvited',
-    data: { invitationId, role: 'member' },
+    data: { invitationId, role: 'member', ...(invitedBy !== undefined && { invitedBy }) },
     occurredAt: at,
   });
   const eightDaysBefore = '2026-11-13T10:00:00.000Z';
@@ -340,6 +352,17 @@ describe('the members of an account', () => {
     given(opened, member, removed('7-2'))
       .when({ type: 'AddUser', now, name: 'Jo', role: 'member' })
       .then({ type: 'UserAdded', data: { userId: '7-3', name: 'Jo', role: 'member' }, occurredAt: now });
+  });
+  it('are removed with the invitations that they sent, and cannot invite afterwards', () => {
+    given(opened, member, invited('i1', now, '7-2'), invited('i2', now, '7-1'), invited('i3'))
+      .when({ type: 'RemoveUser', now, userId: '7-2' })
+      .then(
+        { type: 'UserRemoved', data: { userId: '7-2' }, occurredAt: now },
+        { type: 'InvitationRevoked', data: { invitationId: 'i1' }, occurredAt: now },
+      );
+    given(opened, member, removed('7-2'))
+      .when({ type: 'InviteUser', now, invitationId: 'new', role: 'member', invitedBy: '7-2' })
+      .thenRefused({ reason: 'no-such-user' });
   });
   it('are invited, at most 100 at a time; revoked, accepted and expired invitations are not open', () => {
     const invite = { type: 'InviteUser', now, invitationId: 'new', role: 'member' } as const;

@@ -41,6 +41,8 @@ describe('the configuration', () => {
     ['LIMIT_PASSWORD_RESET', '0'],
     ['LIMIT_CLIENT_REGISTRATION', '0'],
     ['LIMIT_TOKEN', '0'],
+    ['LIMIT_INVITATIONS', '0'],
+    ['LIMIT_INVITED_ADDRESS', '0'],
     ['LIMIT_NODES', '0'],
     ['DRAIN_DELAY_MS', '60001'],
     ['UPLOADS_OPEN_MAX', '0'],

@@ -120,7 +120,9 @@ describe('resources', () => {
 });
 
 describe('an authorization request', () => {
-  const scopeOf = (search: string) => new URLSearchParams(authorizationQuery(BASE, search)).get('scope');
+  const NOW = 1_800_000_000;
+  const query = (search: string) => new URLSearchParams(authorizationQuery(BASE, search, NOW * 1_000 + 999));
+  const scopeOf = (search: string) => query(search).get('scope');
 
   it('without a scope of ours asks for all', () => {
     const all = 'exchange:read exchange:write exchange:admin exchange:review';
@@ -132,9 +134,32 @@ describe('an authorization request', () => {
   });
 
   it('keeps what it repeats: the library refuses it', () => {
-    expect(authorizationQuery(BASE, 'scope=exchange:read&scope=exchange:admin')).toContain(
-      'scope=exchange%3Aadmin',
-    );
+    expect(query('scope=exchange:read&scope=exchange:admin').getAll('scope')).toEqual([
+      'exchange:read',
+      'exchange:admin',
+    ]);
+  });
+
+  it.each([
+    ['', null],
+    ['prompt=consent', null],
+    ['prompt=login', NOW],
+    ['prompt=consent%20login', NOW],
+    ['max_age=0', NOW],
+    ['max_age=60', NOW - 60],
+    ['max_age=600&max_age=60', NOW - 60],
+    ['max_age=60&prompt=login', NOW],
+    ['max_age=-1', null],
+    ['max_age=1e3', null],
+    ['max_age=', null],
+    ['signed_in_since=1', null],
+    ['signed_in_since=1&max_age=60', NOW - 60],
+  ])('with %j needs a sign-in since %s', (search, since) => {
+    const asked = query(search);
+    expect([asked.getAll('signed_in_since'), asked.has('max_age')]).toEqual([
+      since === null ? [] : [String(since)],
+      false,
+    ]);
   });
 });
 

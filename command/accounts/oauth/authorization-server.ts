@@ -3,11 +3,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import type { Pool } from 'pg';
 import type Provider from 'oidc-provider';
+import type { Clock } from '../../../shared/async/clock.ts';
 import { apiErrorOf } from '../../../shared/http/api-error-of.ts';
 import { createOutboundFetch, type OutboundFetch } from '../../../shared/outbound/outbound-fetch.ts';
 import { urlProblem, type OutboundPolicy } from '../../../shared/outbound/outbound-url.ts';
 import { ClientRefusedError, clientMetadata } from './client-policy.ts';
-import { revokeGrant } from './grants.ts';
+import { endGrant } from './grants.ts';
 import type { GrantWrites } from './handler.ts';
 import { createProvider, ROUTES } from './provider.ts';
 import {
@@ -54,7 +55,7 @@ const DOCUMENT_BYTES_MAX = 5 * 1024;
 const DOCUMENT_MS_MAX = 2_500;
 
 export const createAuthorizationServer = (options: AuthorizationServerOptions): AuthorizationServer => {
-  const { baseUrl } = options;
+  const { baseUrl, clock } = options;
   let starting: Promise<Provider> | undefined;
   const provider = (): Promise<Provider> => {
     starting ??= startProvider(options);
@@ -68,7 +69,7 @@ export const createAuthorizationServer = (options: AuthorizationServerOptions): 
     provider,
     answer: async (endpoint, request, response) => {
       try {
-        const handed = await handedRequest(endpoint, baseUrl(), request);
+        const handed = await handedRequest(endpoint, baseUrl(), clock, request);
         callback ??= (await provider()).callback();
         await callback(handed, response);
       } catch (error) {
@@ -81,6 +82,7 @@ export const createAuthorizationServer = (options: AuthorizationServerOptions): 
 const handedRequest = async (
   endpoint: OAuthEndpoint,
   baseUrl: string,
+  clock: Clock,
   request: IncomingMessage,
 ): Promise<IncomingMessage> => {
   const { method = '', headers } = request;
@@ -94,7 +96,7 @@ const handedRequest = async (
   };
   switch (endpoint) {
     case 'authorize':
-      return copy(authorizationQuery(baseUrl, search));
+      return copy(authorizationQuery(baseUrl, search, clock.now()));
     case 'register':
       return copy('', registrationBody(await readBody(request)));
     case 'token':
@@ -168,7 +170,10 @@ const startProvider = async (options: AuthorizationServerOptions): Promise<Provi
     isUser: async (userId) => (await options.findUser(userId)) !== undefined,
     mayFetch: (url) => urlProblem(url, outbound) === undefined,
     fetchMetadata: fetchClientMetadata(fetchDocument),
-    endGrant: (grantId, by) => endGrant(options, grantId, by),
+    endGrant: (grantId, by) => {
+      const commandId = randomUUID();
+      return endGrant(options, grantId, by, { commandId, actor: `oauth:${grantId}`, requestId: commandId });
+    },
     onError: (error) => {
       const isUnavailable = apiErrorOf(error).status === 503;
       if (isUnavailable) log.warn({ err: error }, 'a store is not available');
@@ -176,23 +181,6 @@ const startProvider = async (options: AuthorizationServerOptions): Promise<Provi
       return isUnavailable ? 503 : 500;
     },
   });
-};
-
-const endGrant = async (
-  writes: AuthorizationServerOptions,
-  grantId: string,
-  by: 'client' | 'reuse',
-): Promise<void> => {
-  const { rows } = await writes.pool.query<{ customerId: number }>({
-    name: 'oauth-grant-account',
-    text: `select customer_id::float8 as "customerId" from oauth_grants where grant_id = $1 and revoked_at is null`,
-    values: [grantId],
-  });
-  const [grant] = rows;
-  if (grant === undefined) return;
-  const commandId = randomUUID();
-  const actor = `oauth:${grantId}`;
-  await revokeGrant(writes, grantId, by, { ...grant, commandId, actor, requestId: commandId });
 };
 
 /** The document is refused, or reduced, like a registration: it is the same data from the same clients. */

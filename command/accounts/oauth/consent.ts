@@ -5,13 +5,15 @@ import { Role, scopesOfRole, type Scope } from '../../../domain/accounts/access.
 import { GRANT_DAYS } from '../../../domain/accounts/oauth-grant.ts';
 import { scopeDescriptions } from '../../../domain/accounts/scope-descriptions.ts';
 import type { CommandContext } from '../../../shared/aggregate/command-context.ts';
-import { invalid, notFound } from '../../../shared/http/errors.ts';
+import { ApiError, conflict, invalid, notFound } from '../../../shared/http/errors.ts';
 import type { Principal } from '../../../shared/http/principal.ts';
 import type { FindUser } from './authorization-server.ts';
 import { findClient } from './clients.ts';
 import { hasStarted } from './cookies.ts';
-import { authorizeClient } from './grants.ts';
+import { authorizeClient, endGrant } from './grants.ts';
 import type { GrantWrites } from './handler.ts';
+import { CLOCK_TOLERANCE_SECONDS } from './provider.ts';
+import { SIGNED_IN_SINCE } from './provider-request.ts';
 
 export interface ConsentOptions extends GrantWrites {
   readonly pool: Pick<Pool, 'query'>;
@@ -24,18 +26,43 @@ export interface ConsentSubject {
   readonly uid: string;
   readonly cookie: string | undefined;
   readonly user: Principal['user'];
+  readonly sessionId: string;
 }
 
 type Interaction = InstanceType<Provider['Interaction']>;
 
-/** @throws ApiError NOT_FOUND if it has expired, is finished, or was started by another browser */
+/**
+ * @throws ApiError NOT_FOUND if it has expired, is finished, or was started by another browser; UNAUTHORIZED if the app
+ * asks for a newer sign-in
+ */
 const findInteraction = async (
-  { provider }: ConsentOptions,
-  { uid, cookie }: ConsentSubject,
+  { provider, pool }: ConsentOptions,
+  { uid, cookie, sessionId }: ConsentSubject,
 ): Promise<Interaction> => {
   const found = hasStarted(cookie, uid) ? await (await provider()).Interaction.find(uid) : undefined;
   if (found === undefined) throw notFound('request of an app');
+  const since = found.params[SIGNED_IN_SINCE];
+  if (since !== undefined) await refuseOldSession(pool, sessionId, Number(since));
   return found;
+};
+
+/** A sign-in from the page that the refusal leads to ends this session, and starts one that is new enough. */
+const refuseOldSession = async (
+  pool: ConsentOptions['pool'],
+  sessionId: string,
+  since: number,
+): Promise<void> => {
+  const { rows } = await pool.query({
+    name: 'session-began-since',
+    text: 'select from sessions where session_id = $1 and auth_time >= to_timestamp($2)',
+    values: [sessionId, since - CLOCK_TOLERANCE_SECONDS],
+  });
+  if (rows.length > 0) return;
+  throw new ApiError({
+    code: 'UNAUTHORIZED',
+    message: 'The app asks for a new sign-in. Sign in again, then allow or deny.',
+    details: { reason: 'sign-in-again' },
+  });
 };
 
 export const describeConsent = async (options: ConsentOptions, asked: ConsentSubject) => {
@@ -67,10 +94,15 @@ export const decideConsent = async (
   context: CommandContext,
 ): Promise<string> => {
   const interaction = await findInteraction(options, asked);
-  interaction.result =
+  const before = interaction.result?.consent?.grantId;
+  const result =
     decision.decision === 'deny'
       ? { error: 'access_denied', error_description: 'the user did not agree' }
       : await agree(options, asked, interaction, decision.scopes, context);
+  // An earlier decision in this browser, perhaps another user's: no client will get a code for it.
+  const isSame = 'consent' in result && result.consent.grantId === before;
+  if (before !== undefined && !isSame) await endGrant(options, before, 'user', context);
+  interaction.result = result;
   await interaction.persist();
   return interaction.returnTo;
 };
@@ -99,7 +131,8 @@ const agree = async (
     scopes: [...scopes],
     resources: [...resourcesOf(params['resource'])],
   };
-  await authorizeClient(options, authorized, context);
+  if (!(await authorizeClient(options, authorized, context)))
+    throw conflict('This request was denied before. Start again from the app.');
   return { login: { accountId: user.id, remember: false }, consent: { grantId } };
 };
 

@@ -7,17 +7,21 @@ import { isoTimestamp } from '../../../shared/async/clock.ts';
 import { notFound } from '../../../shared/http/errors.ts';
 import { grants, type GrantWrites } from './handler.ts';
 
-/** The event comes first. Interrupted in between, the row follows: no client has a code for the grant yet. */
+/**
+ * The event comes first. Interrupted in between, the row follows: no client has a code for the grant yet.
+ * @returns false if the grant has ended
+ */
 export const authorizeClient = async (
   { store, clock, rows }: GrantWrites,
   client: AuthorizedClient,
   context: CommandContext,
-): Promise<void> => {
+): Promise<boolean> => {
   const command = { type: 'AuthorizeClient', now: isoTimestamp(clock.now()), ...client } as const;
-  const { status: _, ...grant } = grants.resultOf(
+  const { status, ...grant } = grants.resultOf(
     await grants.execute({ store }, client.grantId, command, { context }),
   );
   await rows.writeGrants([{ ...grant, customerId: context.customerId }]);
+  return status === 'AUTHORIZED';
 };
 
 /**
@@ -25,7 +29,7 @@ export const authorizeClient = async (
  * that after a crash in between the read model ends the grant, although the caller saw no answer.
  * @throws ApiError NOT_FOUND
  */
-export const revokeGrant = async (
+const revokeGrant = async (
   { store, clock, rows }: GrantWrites,
   grantId: string,
   by: RevokedBy,
@@ -35,6 +39,38 @@ export const revokeGrant = async (
   const command = { type: 'RevokeGrant', now, by } as const;
   const { revokedAt = now } = grants.resultOf(await grants.execute({ store }, grantId, command, { context }));
   await rows.writeRevoked([{ customerId: context.customerId, grantId, revokedAt }]);
+};
+
+/** The grant may be in any account. Does nothing if it has ended. */
+export const endGrant = async (
+  writes: InstallationGrants,
+  grantId: string,
+  by: RevokedBy,
+  context: Omit<CommandContext, 'customerId'>,
+): Promise<void> => {
+  const { rows } = await writes.pool.query<{ customerId: number }>({
+    name: 'oauth-grant-account',
+    text: `select customer_id::float8 as "customerId" from oauth_grants where grant_id = $1 and revoked_at is null`,
+    values: [grantId],
+  });
+  const [grant] = rows;
+  if (grant === undefined) return;
+  const commandId = derivedId(context.commandId, grantId);
+  await revokeGrant(writes, grantId, by, { ...context, ...grant, commandId });
+};
+
+/** For grants whose rows have ended. */
+export const recordRevoked = async (
+  { store, clock }: Pick<GrantWrites, 'store' | 'clock'>,
+  grantIds: readonly string[],
+  by: RevokedBy,
+  context: CommandContext,
+): Promise<void> => {
+  const command = { type: 'RevokeGrant', now: isoTimestamp(clock.now()), by } as const;
+  for (const grantId of grantIds) {
+    const ofGrant = { ...context, commandId: derivedId(context.commandId, grantId) };
+    grants.resultOf(await grants.execute({ store }, grantId, command, { context: ofGrant }));
+  }
 };
 
 /** @throws ApiError NOT_FOUND, also for another user's grant */

@@ -42,17 +42,34 @@ export const providerRequest = (
   return copy;
 };
 
-/** Parameters of OpenID Connect that the library refuses without the scope `openid`. RFC 6749, 3.1: ignored. */
-const IGNORED = ['nonce', 'claims', 'claims_locales', 'id_token_hint', 'max_age', 'acr_values'];
+/** When the user must have signed in at the earliest, in seconds since 1970. Never from a client. */
+export const SIGNED_IN_SINCE = 'signed_in_since';
 
-export const authorizationQuery = (baseUrl: string, search: string): string => {
+/** Parameters of OpenID Connect that the library refuses without the scope `openid`. RFC 6749, 3.1: ignored. */
+const IGNORED = ['nonce', 'claims', 'claims_locales', 'id_token_hint', 'acr_values'];
+
+export const authorizationQuery = (baseUrl: string, search: string, nowMs: number): string => {
   const parameters = parametersOf(search);
   for (const name of IGNORED) parameters.delete(name);
+  withSignedInSince(parameters, Math.floor(nowMs / 1_000));
   const scopes = parameters.getAll('scope');
   // The library refuses a repeated parameter.
   if (scopes.length < 2) parameters.set('scope', requestedScopes(scopes[0]));
   withCanonicalResources(baseUrl, parameters);
   return parameters.toString();
+};
+
+/**
+ * OpenID Connect, 3.1.2.1: `prompt=login` and `max_age`. The library would ask its session, which is not used here
+ * (`consent.ts` asks ours).
+ */
+const withSignedInSince = (parameters: URLSearchParams, now: number): void => {
+  const ages = parameters.getAll('max_age').filter((age) => /^\d{1,9}$/.test(age));
+  const asksForSignIn = parameters.getAll('prompt').some((prompt) => prompt.split(' ').includes('login'));
+  parameters.delete('max_age');
+  parameters.delete(SIGNED_IN_SINCE);
+  const age = Math.min(...ages.map(Number), asksForSignIn ? 0 : Infinity);
+  if (age !== Infinity) parameters.set(SIGNED_IN_SINCE, String(now - age));
 };
 
 /** Without one of ours: all of them. Consent leaves out what the role of the user does not allow. */

@@ -7,6 +7,7 @@ import { createAdapter, type AdapterOptions } from './adapter.ts';
 import { RESUME_COOKIE, UNUSED_COOKIES, usedCookies, withStarted } from './cookies.ts';
 import { renderErrorPage } from './error-page.ts';
 import type * as OidcLibrary from './oidc-library.ts';
+import { SIGNED_IN_SINCE } from './provider-request.ts';
 import { canonicalResource } from './resources.ts';
 
 const DAY_SECONDS = 86_400;
@@ -17,7 +18,7 @@ const REFRESH_TOKEN_SECONDS = 30 * DAY_SECONDS;
 const GRANT_SECONDS = GRANT_DAYS * DAY_SECONDS;
 const INTERACTION_SECONDS = 900;
 /** Clocks of processes differ. */
-const CLOCK_TOLERANCE_SECONDS = 5;
+export const CLOCK_TOLERANCE_SECONDS = 5;
 
 export interface ProviderOptions extends Omit<AdapterOptions, 'refuseGrant' | 'endGrant' | 'issuer'> {
   readonly baseUrl: string;
@@ -95,6 +96,7 @@ const configurationOf = (options: ProviderOptions, library: Library, issuer: str
       token: ROUTES.token,
       revocation: ROUTES.revoke,
     },
+    extraParams: [SIGNED_IN_SINCE],
     scopes: ['offline_access'],
     responseTypes: ['code'],
     clientAuthMethods: ['none'],

@@ -119,13 +119,16 @@ const consent = {
 type ConsentInput = {
   readonly params: { readonly uid: string };
   readonly headers: { readonly cookie?: string | undefined };
-  readonly request: { readonly principal: { readonly user?: ConsentSubject['user'] } };
+  readonly request: {
+    readonly principal: { readonly actor: string; readonly user?: ConsentSubject['user'] };
+  };
 };
 
 const askedOf = ({ params: { uid }, headers: { cookie }, request }: ConsentInput): ConsentSubject => ({
   uid,
   cookie,
   user: request.principal.user,
+  sessionId: request.principal.actor.slice('session:'.length),
 });
 
 const consentRoute = (options: ConsentOptions): Route =>
