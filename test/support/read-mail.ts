@@ -1,4 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
 export interface ReadMail {
@@ -28,7 +28,7 @@ export const readMail = (source: Buffer | string): ReadMail => {
   return { headers, text: text.replaceAll('\r\n', '\n').trimEnd() };
 };
 
-/** The mails in the outbox of a service by their ids. */
+/** The mails in the outbox of a service by their ids, oldest first. */
 export const readOutbox = async (dataDir: string): Promise<ReadonlyMap<string, ReadMail>> => {
   const folder = join(dataDir, 'outbox');
   const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
@@ -36,11 +36,14 @@ export const readOutbox = async (dataDir: string): Promise<ReadonlyMap<string, R
     throw error;
   });
   const files = names.filter((name) => name.endsWith('.eml'));
-  return new Map(
-    await Promise.all(
-      files.map(async (name) => [name.slice(0, -4), readMail(await readFile(join(folder, name)))] as const),
-    ),
+  const mails = await Promise.all(
+    files.map(async (name) => {
+      const path = join(folder, name);
+      const { mtimeMs } = await stat(path);
+      return { id: name.slice(0, -4), mtimeMs, mail: readMail(await readFile(path)) };
+    }),
   );
+  return new Map(mails.toSorted((a, b) => a.mtimeMs - b.mtimeMs).map(({ id, mail }) => [id, mail]));
 };
 
 const decodeBody = (body: string, encoding: string): string => {
