@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { createWriteStream } from 'node:fs';
+import { mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { systemClock } from '../async/clock.ts';
 import { type ByteSource, ObjectStoreUnavailableError, type Draft } from './object-store.ts';
 import { ifMissing, orUnavailable } from './file-errors.ts';
@@ -18,8 +20,8 @@ export interface SpoolFile extends Pick<Draft, 'write' | 'inspect'> {
 
 const PREFIX = 'draft-';
 
-/** Each write wakes a thread, which takes longer than copying a chunk of a socket (64 KiB). */
-const WRITE_BYTES_MAX = 512 * 1024;
+/** A few chunks, so that the next chunk is hashed while these are written. */
+const WAITING_BYTES_MAX = 256 * 1024;
 
 /** @param flush whether `write` syncs the bytes to disk */
 export const createSpool = (folder: string, flush: boolean): Spool => ({
@@ -29,8 +31,9 @@ export const createSpool = (folder: string, flush: boolean): Spool => ({
     return {
       path,
       write: async (bytes) => {
+        const options = { flags: 'wx', mode: 0o600, highWaterMark: WAITING_BYTES_MAX, flush };
         try {
-          await writeFile(path, joined(bytes), { flag: 'wx', mode: 0o600, flush });
+          await pipeline(bytes, createWriteStream(path, options));
         } catch (error) {
           // File-system errors have a `syscall`; any other error comes from `bytes`.
           if ((error as NodeJS.ErrnoException).syscall === undefined) throw error;
@@ -55,21 +58,6 @@ export const createSpool = (folder: string, flush: boolean): Spool => ({
       return removed;
     }),
 });
-
-const joined = async function* (bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of bytes) {
-    if (length + chunk.length > WRITE_BYTES_MAX) {
-      yield Buffer.concat(chunks, length);
-      chunks = [];
-      length = 0;
-    }
-    chunks.push(chunk);
-    length += chunk.length;
-  }
-  yield Buffer.concat(chunks, length);
-};
 
 const inspect = async <T>(path: string, look: (bytes: ByteSource) => Promise<T>): Promise<T> => {
   const file = await orUnavailable(() => open(path, 'r'));
