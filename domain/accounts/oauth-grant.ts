@@ -32,7 +32,12 @@ export type RevokedBy = z.infer<typeof RevokedBy>;
 
 export const oauthGrantEvents = {
   OAuthClientAuthorized: { schemaVersion: 1, data: OAuthClientAuthorized },
-  OAuthGrantRevoked: { schemaVersion: 1, data: z.object({ by: RevokedBy }) },
+  // Version 2 adds the reason `reset`.
+  OAuthGrantRevoked: {
+    schemaVersion: 2,
+    data: z.object({ by: RevokedBy }),
+    upcasters: [<Data>(data: Data): Data => data],
+  },
 } as const;
 
 export type OAuthGrantEvent = EventsOf<typeof oauthGrantEvents>;

@@ -31,7 +31,8 @@ const SessionEnded = z.object({ reason: SessionEndReason });
 
 export const sessionEvents = {
   SessionStarted: { schemaVersion: 1, data: SessionStarted },
-  SessionEnded: { schemaVersion: 1, data: SessionEnded },
+  // Version 2 adds the reason `replaced`.
+  SessionEnded: { schemaVersion: 2, data: SessionEnded, upcasters: [<Data>(data: Data): Data => data] },
 } as const;
 
 export type SessionEvent = EventsOf<typeof sessionEvents>;
