@@ -1,5 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { insertLink, newLinkToken } from '../../command/accounts/one-time-links.ts';
-import type { ApiAnswer, ApiEnvelope } from './api-client.ts';
+import { untilDefinite, type ApiAnswer, type ApiEnvelope } from './api-client.ts';
 import type { RunningService } from './running-service.ts';
 
 type Headers = Readonly<Record<string, string>>;
@@ -82,11 +83,12 @@ export const signUp = async (
   email = `person-${process.pid}-${(people += 1)}@example.test`,
 ): Promise<SignedUp> => {
   const person = new Person(service);
-  const answer = await person.post<{ userId: string; customerId: number }>('/auth/signup', {
-    email,
-    password: GOOD_PASSWORD,
-    company: 'Acme Tools',
-  });
+  const body = { email, password: GOOD_PASSWORD, company: 'Acme Tools' };
+  const once = { 'Idempotency-Key': randomUUID() };
+  // A busy machine may answer 503.
+  const answer = await untilDefinite(() =>
+    person.post<{ userId: string; customerId: number }>('/auth/signup', body, once),
+  );
   if (answer.status !== 201) throw new Error(`no sign-up: ${answer.text}`);
   return { person, email, ...answer.body.data };
 };
