@@ -26,6 +26,8 @@ import type { Confirmations } from '../command/conversions/confirmations.ts';
 import type { Ledgers } from '../command/conversions/ledgers.ts';
 import { conversionWriteRoutes } from '../command/conversions/routes.ts';
 import { builtInEngines } from '../command/creative-sessions/built-in-engine.ts';
+import { webhookWriteRoutes } from '../command/webhooks/routes.ts';
+import { webhookReadRoutes } from '../query/webhooks/routes.ts';
 import { creativeSessionWriteRoutes } from '../command/creative-sessions/routes.ts';
 import { creativeWriteRoutes } from '../command/creatives/routes.ts';
 import { engineWriteRoutes } from '../command/engines/routes.ts';
@@ -45,7 +47,9 @@ import { audienceReadRoutes } from '../query/audiences/routes.ts';
 import { campaignReadRoutes } from '../query/campaigns/routes.ts';
 import { catalogReadRoutes } from '../query/catalogs/routes.ts';
 import { creativeSessionReadRoutes } from '../query/creative-sessions/routes.ts';
-import { createSessionCursors } from '../query/resources/session-cursor.ts';
+import { createFeedCursors } from '../query/notifications/cursor.ts';
+import { notificationReadRoutes } from '../query/notifications/routes.ts';
+import { createListCursors } from '../query/resources/list-cursor.ts';
 import { creativeReadRoutes } from '../query/creatives/routes.ts';
 import { engineReadRoutes } from '../query/engines/routes.ts';
 import { eventSourceReadRoutes } from '../query/event-sources/routes.ts';
@@ -118,7 +122,6 @@ export const apiRoutes = (dependencies: ApiDependencies): readonly AnyRoute[] =>
   const outbound = outboundPolicyOf(config);
   const ids = idSequence(pool, 'advertiser_ids', 'advertisers');
   const findBrand = findBrandOf(config, dependencies.fetchBrand);
-  const operator = (): string => new URL(baseUrl()).hostname;
   const answers = createAnswerCache(ANSWER_CACHE_BYTES_MAX);
   onConnect([pool, requestPool], () => answers.clear());
   registerAnswerMetrics(registry, answers);
@@ -126,6 +129,7 @@ export const apiRoutes = (dependencies: ApiDependencies): readonly AnyRoute[] =>
   const lookups = createLookups({ database, progress, store, snapshots, answers });
   const writes = { store, snapshots, clock };
   const reads = { database, progress, store, snapshots };
+  const cursors = createListCursors(keys);
   const routes = [
     ...accountRoutesOf(dependencies),
     ...advertiserWriteRoutes({ ...writes, ids, findBrand }),
@@ -155,7 +159,7 @@ export const apiRoutes = (dependencies: ApiDependencies): readonly AnyRoute[] =>
     ...sellerReadRoutes({ ...reads, baseUrl }),
     ...fromMemory(creativeReadRoutes({ ...reads, baseUrl })),
     ...creativeSessionWriteRoutes({ ...writes, engines: builtInEngines(writes) }),
-    ...creativeSessionReadRoutes({ ...reads, cursors: createSessionCursors(keys) }),
+    ...creativeSessionReadRoutes({ ...reads, cursors }),
     ...engineWriteRoutes({
       ...writes,
       secrets,
@@ -164,16 +168,10 @@ export const apiRoutes = (dependencies: ApiDependencies): readonly AnyRoute[] =>
       findAdvertiserNames: lookups.findAdvertiserNames,
     }),
     ...engineReadRoutes(reads),
-    ...agentWriteRoutes({
-      ...writes,
-      secrets,
-      outbound,
-      askCapabilities: askInTime(outbound, config.AGENT_CHECK_MS),
-      isInUse: lookups.isAgentInUse,
-    }),
-    ...agentReadRoutes(reads),
-    ...syndicationWriteRoutes({ ...writes, kinds: syndicatedKinds(writes), operator }),
-    ...syndicationReadRoutes(reads),
+    ...agentRoutesOf(dependencies, outbound, lookups),
+    ...webhookWritesOf(dependencies, outbound, lookups),
+    ...webhookReadRoutes({ ...reads, cursors }),
+    ...notificationReadRoutes({ ...reads, cursors: createFeedCursors(keys), clock, baseUrl }),
   ];
   const onFoldCache = (kept: FoldCache) => onConnect([pool], () => kept.interrupt());
   return [
@@ -228,6 +226,47 @@ const accountRoutesOf = ({
     ...sessionReadRoutes(database, pool),
   ];
 };
+
+const agentRoutesOf = (
+  { config, store, snapshots, database, progress, secrets, baseUrl }: ApiDependencies,
+  outbound: OutboundPolicy,
+  lookups: ReturnType<typeof createLookups>,
+): readonly Route[] => {
+  const writes = { store, snapshots, clock };
+  const reads = { database, progress, store, snapshots };
+  const operator = (): string => new URL(baseUrl()).hostname;
+  return [
+    ...agentWriteRoutes({
+      ...writes,
+      secrets,
+      outbound,
+      askCapabilities: askInTime(outbound, config.AGENT_CHECK_MS),
+      isInUse: lookups.isAgentInUse,
+    }),
+    ...agentReadRoutes(reads),
+    ...syndicationWriteRoutes({ ...writes, kinds: syndicatedKinds(writes), operator }),
+    ...syndicationReadRoutes(reads),
+  ];
+};
+
+const webhookWritesOf = (
+  { store, snapshots, log, secrets, baseUrl }: ApiDependencies,
+  outbound: OutboundPolicy,
+  lookups: ReturnType<typeof createLookups>,
+): readonly Route[] =>
+  webhookWriteRoutes({
+    store,
+    snapshots,
+    clock,
+    log,
+    secrets,
+    outbound,
+    baseUrl,
+    findAdvertiserNames: lookups.advertiserNames,
+    healthOf: lookups.webhookHealth,
+    isDelivery: lookups.isWebhookDelivery,
+    countNotifications: lookups.countNotifications,
+  });
 
 const oauthRoutesOf = (
   { pool, store, keys, baseUrl, log, fetchClientMetadata }: ApiDependencies,

@@ -52,8 +52,9 @@ export const housekeeping = ({
       column: 'least(revoked_at, expires_at)',
       days: 7,
     }),
-    'orphan secrets': createOrphanSecrets({ store, snapshots, pool, log }, findSecretsInUse(pool)),
+    'orphan secrets': createOrphanSecrets({ store, snapshots, pool, clock, log }, findSecretsInUse(pool)),
     'refused requests': createOldAttempts(pool),
+    'processes that had streams': oldRows(pool, 'realtime_nodes', { column: 'expires_at', days: 1 }),
     // Operators look at the last days.
     'mails that were given up': endedWork(pool, MAIL, 7),
     'ended flights': createEndedFlights({ store, clock }, findEndedFlights(pool)),

@@ -1,11 +1,15 @@
 import type { SourceOfKey } from '../command/conversions/routes.ts';
 import { shownAssetId } from '../domain/assets/resource.ts';
+import type { WebhookHealth } from '../domain/webhooks/resource.ts';
 import { audiencesTable } from '../query/audiences/list.ts';
 import { catalogsTable } from '../query/catalogs/list.ts';
 import { findAdvertiserNames } from '../query/engines/find-advertiser-names.ts';
 import { eventSourcesTable, findEventSources } from '../query/event-sources/list.ts';
 import { refuseIfBehind } from '../query/resources/refuse-if-behind.ts';
 import type { ResourceTable } from '../query/resources/resource-reads.ts';
+import { countNotifications, type NotificationPeriod } from '../query/webhooks/count-notifications.ts';
+import { isWebhookDelivery } from '../query/webhooks/deliveries.ts';
+import { findWebhookHealth } from '../query/webhooks/health.ts';
 import type { SnapshotStore } from '../shared/aggregate/snapshots.ts';
 import type { EventStore } from '../shared/event-store/event-store.ts';
 import type { AnswerCache } from '../shared/http/answer-cache.ts';
@@ -54,6 +58,18 @@ export const createLookups = ({ database, progress, store, snapshots, answers }:
 
     findAdvertiserNames: (customerId: number, ids: readonly number[]): Promise<ReadonlyMap<number, string>> =>
       findAdvertiserNames(reads, customerId, ids, NAMES_MS_MAX),
+
+    advertiserNames: (customerId: number, ids: readonly number[]): Promise<ReadonlyMap<number, string>> =>
+      findAdvertiserNames(reads, customerId, ids).catch(refuseIfBehind),
+
+    webhookHealth: async (customerId: number, subscriptionId: string): Promise<WebhookHealth> =>
+      (await findWebhookHealth(database, customerId, [subscriptionId]))[0] ?? {},
+
+    isWebhookDelivery: (customerId: number, subscriptionId: string, deliveryId: string): Promise<boolean> =>
+      isWebhookDelivery(database, customerId, subscriptionId, deliveryId),
+
+    countNotifications: (customerId: number, period: NotificationPeriod, most: number): Promise<number> =>
+      countNotifications(reads, customerId, period, most).catch(refuseIfBehind),
 
     /** Cached: every conversion call asks. A key without a source is not: their number has no bound. */
     eventSourcesOfKey: ({ customerId, version }: Principal, key: string): Promise<readonly SourceOfKey[]> =>

@@ -5,6 +5,7 @@ import { createConfirmations } from '../command/conversions/confirmations.ts';
 import type { Segments } from '../command/conversions/segments.ts';
 import { allProjections } from '../projections/all-projections.ts';
 import type { Projection } from '../projections/engine/projection.ts';
+import type { HubTimes } from '../query/realtime/hub.ts';
 import { systemClock as clock } from '../shared/async/clock.ts';
 import { baseUrlOf } from './base-url.ts';
 import { limitsOf, type Config } from './config.ts';
@@ -55,6 +56,7 @@ export interface Replacements {
   readonly composeMail?: ComposeMail;
   readonly clientMetadataFetch?: OutboundFetch;
   readonly routes?: readonly AnyRoute[];
+  readonly realtime?: Partial<HubTimes>;
 }
 
 /** The server listens immediately. While the database is unavailable, it answers 503 and retries. */
@@ -103,7 +105,7 @@ export const startService = async (
     readiness: readinessOf(config, installation, projector, worker, rateLimits, objects),
     baseUrl,
     isPrepared: () => projector.isRunning(),
-    isStopping: () => ending.signal.aborted,
+    ending: ending.signal,
     registry,
     log,
     onAnswer,
@@ -124,7 +126,7 @@ export const startService = async (
   const stop = async (): Promise<void> => {
     ending.abort();
     await server?.drain();
-    await Promise.all([worker.stop(), projector.stop()]);
+    await Promise.all([worker.stop(), projector.stop(), web.realtime?.close()]);
     await rateLimits.close();
     if (projector.isRunning()) await flushAll({ ...uses, attempts: web.attempts }, log);
     await installation.close();

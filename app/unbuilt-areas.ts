@@ -7,8 +7,7 @@ const areas = {
   'Optimization Suggestions': ['/optimization-suggestions', '/campaigns/{id}/optimization-suggestions'],
   'Property Lists': ['/property-lists', '/advertisers/{id}/property-lists'],
   Reporting: ['/reporting'],
-  Webhooks: ['/webhook-subscriptions', '/webhook-event-types'],
-  Activity: ['/activity', '/events', '/realtime'],
+  Activity: ['/activity'],
 } as const;
 
 export const unbuiltPaths: readonly string[] = Object.values(areas)

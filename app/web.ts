@@ -8,6 +8,7 @@ import { createLedgers } from '../command/conversions/ledgers.ts';
 import { createSegments } from './lookups/conversion-segments.ts';
 import type { Segments } from '../command/conversions/segments.ts';
 import { Scope } from '../domain/accounts/access.ts';
+import type { HubTimes } from '../query/realtime/hub.ts';
 import { createBrowserOrigins } from '../query/accounts/browser-origins.ts';
 import { verifyAccessToken } from '../query/accounts/verify-access-token.ts';
 import { verifyApiKey } from '../query/accounts/verify-api-key.ts';
@@ -19,6 +20,7 @@ import type { EventStore } from '../shared/event-store/event-store.ts';
 import { createApp } from '../shared/http/app.ts';
 import { createAuthenticate, type CredentialVerifiers } from '../shared/http/authenticate.ts';
 import { createClientAddress } from '../shared/http/client-address.ts';
+import { webhookDeclarations } from '../query/notifications/routes.ts';
 import { documentRoutes } from '../shared/http/document-routes.ts';
 import { unavailable } from '../shared/http/errors.ts';
 import { createGate } from '../shared/http/gate.ts';
@@ -44,6 +46,7 @@ import { consoleRoutes } from './console-pages.ts';
 import { auditedKinds } from '../query/history/all-kinds.ts';
 import { subjectsOfRoutes } from './subjects-of-routes.ts';
 import { registerLedgerMetrics, requestDurations } from './metrics.ts';
+import { createRealtime, type Realtime } from './realtime.ts';
 import { skill } from './skill.ts';
 import { unbuiltPaths } from './unbuilt-areas.ts';
 
@@ -52,6 +55,7 @@ export interface WebOptions {
   readonly pool: Pool;
   readonly requestPool: Pool;
   readonly store: EventStore;
+  readonly storeKind: 'postgres' | 'eventstoredb';
   readonly snapshots: SnapshotStore;
   readonly keys: () => Promise<KeyRing>;
   readonly secrets: SecretStore;
@@ -64,7 +68,7 @@ export interface WebOptions {
   readonly readiness: readonly ReadinessPart[];
   readonly baseUrl: () => string;
   readonly isPrepared: () => boolean;
-  readonly isStopping: () => boolean;
+  readonly ending: AbortSignal;
   readonly registry: Registry;
   readonly log: Logger;
   readonly onAnswer?: RouteServices['onAnswer'] | undefined;
@@ -75,12 +79,19 @@ export interface WebOptions {
     readonly brandFetch?: OutboundFetch;
     readonly clientMetadataFetch?: OutboundFetch;
     readonly routes?: readonly AnyRoute[];
+    readonly realtime?: Partial<HubTimes>;
   };
 }
 
 const MIB = 1024 * 1024;
 
-export const createWeb = (options: WebOptions): { readonly app: Express; readonly attempts: AttemptLog } => {
+export interface Web {
+  readonly app: Express;
+  readonly attempts: AttemptLog;
+  readonly realtime: Realtime | undefined;
+}
+
+export const createWeb = (options: WebOptions): Web => {
   const { config, pool, store, keys, rateLimits, progress, baseUrl } = options;
   const { registry, log, onAnswer, replace } = options;
   const database = createTenantDatabase(options.requestPool, replace.tenantStatement);
@@ -96,24 +107,24 @@ export const createWeb = (options: WebOptions): { readonly app: Express; readonl
     log,
   });
   registerLedgerMetrics(registry, ledgers);
+  const site = { baseUrl, apiPath: '/api/v2/buyer', challengeScopes };
+  const authenticate = createAuthenticate(verifiersOf(options), site);
   const isApi = config.ROLES.includes('api');
-  const api = isApi
-    ? apiRoutes({
-        ...options,
-        database,
-        ledgers,
-        kinds,
-        fetchBrand: replace.brandFetch,
-        fetchClientMetadata: replace.clientMetadataFetch,
-      })
-    : [];
+  const realtime = isApi ? createRealtime({ ...options, database, authenticate }) : undefined;
+  const { brandFetch: fetchBrand, clientMetadataFetch: fetchClientMetadata } = replace;
+  const answered = { ...options, database, ledgers, kinds, fetchBrand, fetchClientMetadata };
   const routes = [
-    ...api,
+    ...(isApi ? apiRoutes(answered) : []),
+    ...(realtime === undefined ? [] : [realtime.route]),
     ...(isApi ? consoleRoutes() : []),
     ...(replace.routes ?? []),
-    ...serviceRoutes({ version, parts: options.readiness, metrics: registry, stopping: options.isStopping }),
+    ...serviceRoutes({
+      version,
+      parts: options.readiness,
+      metrics: registry,
+      stopping: () => options.ending.aborted,
+    }),
   ];
-  const site = { baseUrl, apiPath: '/api/v2/buyer', challengeScopes };
   const document = {
     ...site,
     title: 'Buyer Exchange',
@@ -122,6 +133,7 @@ export const createWeb = (options: WebOptions): { readonly app: Express; readonl
     apiName: 'Buyer',
     skill,
     resources: protectedResources,
+    ...(isApi ? { webhooks: webhookDeclarations } : {}),
     pages: ['/console/sign-in', '/console/sign-up'],
   };
   const origins = createBrowserOrigins(pool);
@@ -130,7 +142,7 @@ export const createWeb = (options: WebOptions): { readonly app: Express; readonl
     unbuilt: isApi ? unbuiltPaths : [],
     headers: securityHeaders(config.BASE_URL?.startsWith('https:') ?? false),
     gate: createGate({
-      authenticate: createAuthenticate(verifiersOf(options), site),
+      authenticate,
       clientAddress: createClientAddress(config.TRUSTED_PROXIES),
       limiter: rateLimits.limiter,
       failedCredentials: rateLimits.failedCredentials,
@@ -147,7 +159,7 @@ export const createWeb = (options: WebOptions): { readonly app: Express; readonl
     durations: requestDurations(registry),
     ...(onAnswer === undefined ? {} : { onAnswer }),
   });
-  return { app, attempts };
+  return { app, attempts, realtime };
 };
 
 const verifiersOf = ({ pool, uses, baseUrl, isPrepared }: WebOptions): CredentialVerifiers => ({

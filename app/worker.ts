@@ -10,6 +10,7 @@ import { catalogFeeds } from '../command/workers/catalog-feeds/read-feed.ts';
 import { createAudienceParts } from '../command/workers/syndication/audience-delivery.ts';
 import { listLaunchedCreatives } from '../command/workers/sellers/list-launched.ts';
 import { MAILS_AT_ONCE, mails, type ComposeMail } from '../command/workers/mail/send-mails.ts';
+import { deliveryChanges } from '../command/workers/webhooks/change-rows.ts';
 import { submissions } from '../command/workers/sellers/submit-launched.ts';
 import { syndicationWork } from '../command/workers/syndication/syndication-work.ts';
 import { systemClock } from '../shared/async/clock.ts';
@@ -26,11 +27,13 @@ import type { KeyRing } from '../shared/secrets/key-ring.ts';
 import type { SecretStore } from '../shared/secrets/secret-store.ts';
 import { syndicatedKinds } from '../command/syndication/resource-kinds.ts';
 import { outboundPolicyOf, type Config } from './config.ts';
+import { createDeliveryPages } from './delivery-pages.ts';
 import { allProjections } from '../projections/all-projections.ts';
 import { createAtAgents, isWhole } from './lookups/find-at-agents.ts';
 import { findInvitation } from './lookups/find-invitation.ts';
 import { findLogin } from './lookups/find-login.ts';
 import { findAudienceMembers } from './lookups/find-members.ts';
+import { isFanOutWhole } from './lookups/fan-out-whole.ts';
 import { launchedCreatives } from './lookups/launched-creatives.ts';
 import type { ReadinessPart } from '../shared/async/readiness.ts';
 import type { Logger } from 'pino';
@@ -39,6 +42,7 @@ import { createPool } from '../shared/postgres/pool.ts';
 import { startJobs, type RunningJobs } from '../shared/queue/running-jobs.ts';
 import { namesOf, offerWork, workJobs, type WorkKind } from '../shared/work-list/run-work.ts';
 import { createWorkList, type WorkList } from '../shared/work-list/work-list.ts';
+import { createWebhookWork } from './webhook-work.ts';
 import { createWorkMetrics } from '../shared/work-list/work-metrics.ts';
 
 export interface WorkerOptions {
@@ -46,6 +50,7 @@ export interface WorkerOptions {
   readonly databaseUrl: string;
   /** Sees the rows of all accounts. */
   readonly pool: Pool;
+  readonly requestPool: Pool;
   readonly store: EventStore;
   readonly snapshots: SnapshotStore;
   readonly keys: () => Promise<KeyRing>;
@@ -78,7 +83,8 @@ export const createWorker = (options: WorkerOptions): Worker => {
   const freed = createProjectionProgress();
   const workPool = createWorkPool(databaseUrl, log);
   const mailer = mailerOf(options);
-  const kinds = workKindsOf(options, workPool, mailer);
+  const webhooks = createWebhookWork(options, workPool, ending.signal);
+  const kinds = [...workKindsOf(options, workPool, mailer), webhooks.kind];
   const list = freeing(createWorkList(workPool), () => freed.advanced(FREED));
   createWorkMetrics(registry, workPool, kinds.flatMap(namesOf));
   return {
@@ -116,7 +122,7 @@ export const createWorker = (options: WorkerOptions): Worker => {
       ending.abort();
       // The queues close after the last offer: entries without jobs would wait until their leases end.
       await Promise.all([jobs?.stop(offering), offering]);
-      await Promise.all([workPool.end(), mailer.close()]);
+      await Promise.all([workPool.end(), mailer.close(), webhooks.close()]);
     },
   };
 };
@@ -125,8 +131,8 @@ const FREED = 'freed';
 const AGENT_MS_MAX = 30_000;
 const AGENT_BYTES_MAX = 1_000_000;
 
-/** For offers of due entries, results of runs, and queries for other holders of a resource at an agent. */
-const WORK_CONNECTIONS_MAX = 4;
+/** For offers of due entries, results of runs, queries for other holders of a resource at an agent, and webhooks. */
+const WORK_CONNECTIONS_MAX = 6;
 
 /** Its commits do not wait for the disk: see `createWorkList`. */
 const createWorkPool = (connectionString: string, log: Logger): Pool =>
@@ -150,6 +156,11 @@ const workKindsOf = (options: WorkerOptions, workPool: Pool, mailer: Mailer): re
   feedsOf(options),
   checksOf(options),
   mailsOf(options, mailer),
+  deliveryChanges({
+    pages: createDeliveryPages(workPool),
+    clock: systemClock,
+    isWhole: () => isFanOutWhole(workPool),
+  }),
 ];
 
 const mailsOf = (options: WorkerOptions, mailer: Mailer): WorkKind => {

@@ -25,14 +25,20 @@ const namedReadModels = (names: readonly string[]): readonly Projection[] => {
   return [...new Set(names)].map((name) => {
     const found = rebuildable.find((one) => one.name === name);
     if (found === undefined) {
-      const isOther = allProjections.some((one) => one.name === name);
-      const problem = isOther ? 'is not built from the log alone' : 'is not a read model';
+      const other = allProjections.find((one) => one.name === name);
       throw new ArgumentsError(
-        `${name} ${problem}; there are: ${rebuildable.map((one) => one.name).join(', ')}`,
+        `${name} ${problemOf(other)}; there are: ${rebuildable.map((one) => one.name).join(', ')}`,
       );
     }
     return found;
   });
+};
+
+const problemOf = (other: Projection | undefined): string => {
+  if (other === undefined) return 'is not a read model';
+  return other.restart === undefined
+    ? 'is not built from the log alone'
+    : 'is not rebuilt, so nothing is sent twice';
 };
 
 interface RebuildOptions {

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { EventsOf } from './decision.ts';
 import { accountAggregate } from './accounts/account.ts';
 import { sessionAggregate } from './accounts/session.ts';
 import { oauthGrantAggregate } from './accounts/oauth-grant.ts';
@@ -21,6 +22,8 @@ import { resourceSyncAggregate } from './resource-syncs/resource-sync.ts';
 import { sellerDirectoryAggregate } from './sellers/seller-directory.ts';
 import { syndicationAggregate } from './syndication/syndication.ts';
 import { taskAggregate } from './tasks/task.ts';
+import { webhookSlotsAggregate } from './webhooks/subscription-slots.ts';
+import { webhookSubscriptionAggregate } from './webhooks/webhook-subscription.ts';
 
 export interface EventDefinition {
   readonly schemaVersion: number;
@@ -31,11 +34,16 @@ export interface EventDefinition {
   readonly upcasters?: readonly ((data: never) => unknown)[];
 }
 
-export interface StreamKind<Type extends string = string> {
+type EventDefinitions = Readonly<Record<string, EventDefinition>>;
+
+export interface StreamKind<
+  Type extends string = string,
+  Events extends EventDefinitions = EventDefinitions,
+> {
   /** Stream names begin with it and a `-`. */
   readonly category: string;
   readonly namedAfter: string;
-  readonly events: Readonly<Record<string, EventDefinition>>;
+  readonly events: Events;
   /** Absent: the audit log leaves the stream out. */
   readonly audited?: AuditedStream<Type>;
 }
@@ -48,17 +56,20 @@ export interface AuditedStream<Type extends string = string> {
   readonly carries: readonly CarriedMember[];
 }
 
-type StreamEvents = Pick<StreamKind, 'category' | 'events'>;
+type StreamEvents<Events extends EventDefinitions> = Pick<StreamKind<string, Events>, 'category' | 'events'>;
 
 /** A kind that the audit log shows. Its resource type is inferred as a literal: `AuditedResource` is their union. */
-const audited = <const Type extends string>(
-  { category, events }: StreamEvents,
+const audited = <const Type extends string, Events extends EventDefinitions>(
+  { category, events }: StreamEvents<Events>,
   namedAfter: string,
   resourceType: Type,
   ...carries: readonly CarriedMember[]
-): StreamKind<Type> => ({ category, namedAfter, events, audited: { resourceType, carries } });
+): StreamKind<Type, Events> => ({ category, namedAfter, events, audited: { resourceType, carries } });
 
-const unaudited = ({ category, events }: StreamEvents, namedAfter: string): StreamKind<never> => ({
+const unaudited = <Events extends EventDefinitions>(
+  { category, events }: StreamEvents<Events>,
+  namedAfter: string,
+): StreamKind<never, Events> => ({
   category,
   namedAfter,
   events,
@@ -67,7 +78,7 @@ const unaudited = ({ category, events }: StreamEvents, namedAfter: string): Stre
 const ofAccount = (what: string): string => `<customerId>-<${what}>`;
 
 /**
- * The audit log leaves out streams that serve others (members, catalog items, reserved names, sync plans),
+ * The audit log leaves out streams that serve others (members, catalog items, reserved names and slots, sync plans),
  * and the directory of sellers, which belongs to no account.
  */
 export const allEvents = [
@@ -103,4 +114,10 @@ export const allEvents = [
     'campaignIds',
   ),
   audited(assetAggregate, ofAccount('assetId'), 'ASSET', 'advertiserId'),
+  audited(webhookSubscriptionAggregate, ofAccount('subscriptionId'), 'WEBHOOK_SUBSCRIPTION'),
+  unaudited(webhookSlotsAggregate, '<customerId>'),
 ] as const;
+
+type EventIn<Events> = Events extends EventDefinitions ? EventsOf<Events> : never;
+
+export type AnyEvent = EventIn<(typeof allEvents)[number]['events']>;

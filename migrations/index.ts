@@ -14,6 +14,7 @@ import { eventLog } from './event-log.ts';
 import { eventSources } from './event-sources.ts';
 import { idempotency } from './idempotency.ts';
 import { logChain } from './log-chain.ts';
+import { notifications } from './notifications.ts';
 import { oauth } from './oauth.ts';
 import { personalData } from './personal-data.ts';
 import { rateLimits } from './rate-limits.ts';
@@ -22,6 +23,7 @@ import { sellers } from './sellers.ts';
 import { signIn } from './sign-in.ts';
 import { syndication } from './syndication.ts';
 import { tasks } from './tasks.ts';
+import { webhooks } from './webhooks.ts';
 import { work } from './work.ts';
 
 /** `Migration` of `shared`, by structure: this folder imports nothing. */
@@ -59,4 +61,6 @@ export const migrations: readonly Migration[] = [
   audiences,
   catalogs,
   syndication,
+  notifications,
+  webhooks,
 ];

@@ -44,9 +44,11 @@ const shown = {
   creative_submissions: read('projections/creative-submissions.ts'),
   engine_connections: read('projections/engine-connections.ts'),
   event_sources: read('projections/event-sources.ts'),
+  notifications: read('projections/notifications.ts', expired),
   sellers: read('projections/sellers.ts'),
   syndication_records: read('projections/syndication.ts'),
   syndication_counts: read('projections/syndication.ts'),
+  webhook_subscriptions: read('projections/webhook-subscriptions.ts'),
 };
 
 /** Read by workers and the conversion ledger. */
@@ -56,6 +58,7 @@ const hidden = {
   audience_batches: read(...audiences),
   conversion_segments: read('projections/conversions.ts', expired),
   conversion_commands: read('projections/conversions.ts', expired),
+  notification_streams: read('projections/notifications.ts', 'projections/advertisers-of-streams.ts'),
 };
 
 /**
@@ -64,6 +67,22 @@ const hidden = {
  * `accounts` may be incomplete then. `invitations`: no event contains the address. `work_list`: projections ask for work, `shared/work-list/` hands it out.
  */
 const owned = {
+  webhook_endpoints: own(
+    ['projections/webhook-endpoints.ts', 'projections/webhook-fan-out.ts', expired],
+    'projections/webhook-rows.ts',
+    'command/workers/webhooks/',
+    'app/lookups/secrets-in-use.ts',
+  ),
+  webhook_disabled_accounts: own(['projections/webhook-endpoints.ts', 'projections/webhook-fan-out.ts']),
+  webhook_streams: own(['projections/advertisers-of-streams.ts', 'projections/webhook-fan-out.ts']),
+  webhook_messages: own(['projections/webhook-rows.ts', expired], 'query/', 'command/workers/webhooks/'),
+  webhook_deliveries: own(
+    ['projections/webhook-rows.ts', 'command/workers/webhooks/', expired],
+    'query/',
+    'app/lookups/',
+  ),
+  webhook_attempts: own(['command/workers/webhooks/', expired], 'query/'),
+  webhook_health: own(['command/workers/webhooks/', expired], 'query/'),
   api_keys: own(
     ['command/accounts/', 'projections/credentials.ts', 'projections/account-rows.ts'],
     'query/accounts/',
@@ -123,12 +142,15 @@ const owned = {
   snapshots: own(['shared/aggregate/snapshots.ts', 'projections/engine/reset.ts']),
   idempotency_keys: own(['shared/idempotency/']),
   rate_limits: own(['shared/limits/']),
+  realtime_leases: own(['shared/limits/']),
+  realtime_nodes: own(['shared/limits/'], 'app/housekeeping.ts'),
   log_checkpoints: own(['shared/log-chain/']),
   log_keys: own(['shared/log-chain/']),
   events: own(['shared/event-store/postgres/'], 'shared/log-chain/log-bytes.ts'),
   account_positions: own(
     ['shared/follow-log/', 'projections/engine/reset.ts'],
     'app/installation.ts',
+    'app/realtime.ts',
     'query/',
   ),
   conversion_positions: own(
@@ -156,6 +178,9 @@ export const readModelTables: readonly string[] = Object.keys({ ...shown, ...hid
 export const requestTables: readonly string[] = [
   ...Object.keys(shown),
   'oauth_grants',
+  'webhook_deliveries',
+  'webhook_attempts',
+  'webhook_health',
   'audit_attempts',
   'invitations',
   'user_addresses',

@@ -14,8 +14,11 @@ import { credentialsProjection } from './credentials.ts';
 import type { Projection } from './engine/projection.ts';
 import { engineConnectionsProjection } from './engine-connections.ts';
 import { eventSourcesProjection } from './event-sources.ts';
+import { notificationsProjection } from './notifications.ts';
 import { sellersProjection } from './sellers.ts';
 import { syndicationProjection } from './syndication.ts';
+import { webhookFanOut } from './webhook-fan-out.ts';
+import { webhookSubscriptionsProjection } from './webhook-subscriptions.ts';
 
 export const allProjections: readonly Projection[] = [
   advertisersProjection,
@@ -34,5 +37,8 @@ export const allProjections: readonly Projection[] = [
   creativeSessionsProjection,
   assetsProjection,
   engineConnectionsProjection,
+  webhookSubscriptionsProjection,
   auditProjection,
+  webhookFanOut,
+  notificationsProjection,
 ];

@@ -1,8 +1,10 @@
 import type { Pool } from 'pg';
 import { SIZES_KEPT_DAYS } from '../domain/audiences/resource.ts';
+import { KEPT_DAYS } from '../domain/notifications/kept-days.ts';
 import { DAYS_KNOWN } from '../domain/conversions/fingerprint.ts';
 import type { Purgeable } from '../shared/async/purge-regularly.ts';
 import { oldRows } from '../shared/postgres/old-rows.ts';
+import { NOTIFICATION_ROWS_DAYS } from './notifications.ts';
 
 type Database = Pick<Pool, 'query'>;
 
@@ -24,9 +26,15 @@ export const expiredRows = (pool: Database) =>
     'conversion commands': oldRows(pool, 'conversion_commands', { column: 'recorded_at', days: 4 }),
     // Thirteen months, to compare a month with the same month of the previous year.
     'conversion hours': oldRows(pool, 'conversion_hours', { column: 'hour', days: 400 }),
+    notifications: oldRows(pool, 'notifications', { column: 'occurred_at', days: NOTIFICATION_ROWS_DAYS }),
     // Longer than a command that registered the origin can still write its row.
     'removed browser origins': oldRows(pool, 'browser_origins', { column: 'removed_at', days: 7 }),
     'assets that are gone': goneAssets(pool),
+    'attempts of webhooks': oldRows(pool, 'webhook_attempts', { column: 'started_at', days: KEPT_DAYS }),
+    'deliveries of webhooks': oldRows(pool, 'webhook_deliveries', { column: 'created_at', days: KEPT_DAYS }),
+    'messages of webhooks': oldMessages(pool),
+    'waiting deliveries of webhooks': waitingDeliveries(pool),
+    'deleted webhooks': deletedEndpoints(pool),
   }) satisfies Record<string, Purgeable>;
 
 const GONE_DAYS = 7;
@@ -44,5 +52,65 @@ const goneAssets = (pool: Database): Purgeable => ({
       values: [rowsMax],
     });
     return rowCount ?? 0;
+  },
+});
+
+/** A replay delivers a message again: it is kept as long as its deliveries. */
+const oldMessages = (pool: Database): Purgeable => ({
+  purge: async (rowsMax) => {
+    const { rowCount } = await pool.query({
+      name: 'purge-webhook-messages',
+      text: `delete from webhook_messages where ctid = any(array(
+               select m.ctid from webhook_messages m
+               where m.created_at < clock_timestamp() - interval '${KEPT_DAYS} days'
+                 and not exists (select from webhook_deliveries d
+                                 where d.customer_id = m.customer_id and d.message_id = m.id)
+               order by m.created_at limit $1 for update of m skip locked))`,
+      values: [rowsMax],
+    });
+    return rowCount ?? 0;
+  },
+});
+
+const WAITING_DAYS = 7;
+
+/** Cancels those of paused subscriptions. The time runs from when they were due. */
+const waitingDeliveries = (pool: Database): Purgeable => ({
+  purge: async (rowsMax) => {
+    const { rowCount } = await pool.query({
+      name: 'cancel-waiting-webhook-deliveries',
+      text: `update webhook_deliveries set state = 'canceled' where ctid = any(array(
+               select w.ctid from webhook_endpoints e, lateral (
+                 select d.ctid from webhook_deliveries d
+                 where d.customer_id = e.customer_id and d.subscription_id = e.subscription_id
+                   and d.state = 'due' and d.due_at < clock_timestamp() - interval '${WAITING_DAYS} days'
+                 order by d.due_at limit $1 for update skip locked) w
+               where e.status = 'paused' limit $1))`,
+      values: [rowsMax],
+    });
+    return rowCount ?? 0;
+  },
+});
+
+const deletedEndpoints = (pool: Database): Purgeable => ({
+  purge: async (rowsMax) => {
+    const { rows } = await pool.query<{ count: number }>({
+      name: 'purge-webhook-endpoints',
+      text: `with gone as (
+               delete from webhook_endpoints where ctid = any(array(
+                 select e.ctid from webhook_endpoints e
+                 where e.status = 'deleted'
+                   and not exists (select from webhook_deliveries d
+                                   where d.customer_id = e.customer_id and d.subscription_id = e.subscription_id)
+                 order by e.changed_at limit $1 for update of e skip locked))
+               returning customer_id, subscription_id
+             ), cleared as (
+               delete from webhook_health h using gone
+               where h.customer_id = gone.customer_id and h.subscription_id = gone.subscription_id
+             )
+             select count(*)::int as count from gone`,
+      values: [rowsMax],
+    });
+    return rows[0]?.count ?? 0;
   },
 });

@@ -3,7 +3,7 @@ import { MAIL } from '../../command/workers/mail/request-mail.ts';
 import type { StoredSecret } from '../../shared/secrets/stored-secrets.ts';
 import { int8Array, uuidArray } from '../../shared/postgres/binary-array.ts';
 
-/** Whether an agent, an engine connection, a second factor or a mail to be sent refers to each secret. @param pool not bound to an account */
+/** Whether an agent, an engine connection, a webhook, a second factor or a mail to be sent refers to each secret. @param pool not bound to an account */
 export const findSecretsInUse =
   (pool: Pick<Pool, 'query'>) =>
   async (secrets: readonly StoredSecret[]): Promise<readonly boolean[]> => {
@@ -17,6 +17,10 @@ export const findSecretsInUse =
                select from engine_connections c
                where c.customer_id = s.customer_id and c.id = s.owner_id
                  and c.status = 'connected' and c.secret_id = s.id)
+             or exists (
+               select from webhook_endpoints e
+               where e.customer_id = s.customer_id and e.subscription_id = s.owner_id and e.status <> 'deleted'
+                 and (e.secret_id = s.id or e.previous_secret_id = s.id and e.previous_until > now()))
              or exists (
                select from logins l
                where l.customer_id = s.customer_id and s.id in (l.totp_secret_id, l.totp_pending_id))

@@ -1,6 +1,8 @@
 import type { Pool } from 'pg';
 import { z } from 'zod';
 import { emailKeyOf } from '../../domain/accounts/address.ts';
+import { END_NOTICE } from '../../domain/webhooks/endpoint-health.ts';
+import { shownWebhookId } from '../../domain/webhooks/resource.ts';
 import { systemClock } from '../../shared/async/clock.ts';
 import type { Mail } from '../../shared/mail/mailer.ts';
 import type { LinkTokenOf } from '../workers/mail/link-token.ts';
@@ -15,11 +17,20 @@ import { PendingSignUp } from './sign-up.ts';
 const SIGN_UP_HOURS = 24;
 const HOUR_MS = 3_600_000;
 
+const WebhookFailing = z.object({
+  type: z.literal('webhook-failing'),
+  userId: z.string(),
+  subscriptionId: z.uuid(),
+  host: z.string(),
+  notice: z.int(),
+});
+
 const MailRequest = z.discriminatedUnion('type', [
   PendingSignUp.extend({ type: z.literal('sign-up') }),
   z.object({ type: z.literal('password-reset'), email: z.string() }),
   z.object({ type: z.literal('password-changed'), userId: z.string() }),
   z.object({ type: z.literal('invitation') }),
+  WebhookFailing,
 ]);
 
 export interface ComposeOptions {
@@ -47,6 +58,8 @@ export const createComposeMail =
         return changedMail(options, { customerId, userId: request.userId });
       case 'invitation':
         return invitationMail(options, { customerId, invitationId: mailId });
+      case 'webhook-failing':
+        return webhookMail(options, customerId, request);
       default:
         return request satisfies never;
     }
@@ -126,6 +139,32 @@ const changedMail = async (
     text: paragraphs(
       'The password of your user of the Buyer Exchange was changed, and other sessions of it were ended.',
       `If it was not you, ask for a new password at once: ${baseUrl()}/console/password-reset`,
+    ),
+  };
+};
+
+/** To an administrator. @returns undefined if the user is gone or the account is disabled */
+const webhookMail = async (
+  { findLogin, baseUrl }: ComposeOptions,
+  customerId: number,
+  { userId, subscriptionId, host, notice }: z.infer<typeof WebhookFailing>,
+): Promise<Mail | undefined> => {
+  const login = await findLogin.ofUser({ customerId, userId });
+  if (login?.isOpen !== true) return undefined;
+  const id = shownWebhookId(subscriptionId);
+  const read = `${baseUrl()}/api/v2/buyer/webhook-subscriptions/${id}`;
+  const isEnd = notice >= END_NOTICE;
+  return {
+    to: login.email,
+    subject: isEnd ? 'A webhook was disabled' : 'A webhook is failing',
+    text: paragraphs(
+      isEnd
+        ? `Deliveries of webhook subscription ${id} to ${host} failed for too long, or the endpoint answered that it is gone. The Buyer Exchange has stopped delivering to it.`
+        : `No delivery of webhook subscription ${id} to ${host} has succeeded for ${notice === 1 ? 'a day' : 'three days'}. If this goes on, the Buyer Exchange stops delivering to it.`,
+      `Its status is at ${read}, its attempts at ${read}/deliveries`,
+      isEnd
+        ? 'When the endpoint works again, set the status to active, and recover what was not delivered.'
+        : 'When the endpoint works again, deliveries that wait are sent without further action.',
     ),
   };
 };

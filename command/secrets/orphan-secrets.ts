@@ -3,17 +3,25 @@ import { agentEvents } from '../../domain/agents/events.ts';
 import { AGENT, agentStream } from '../../domain/agents/agent.ts';
 import { engineConnectionEvents } from '../../domain/engines/events.ts';
 import { ENGINE_CONNECTION, engineConnectionStream } from '../../domain/engines/engine-connection.ts';
+import { webhookEvents } from '../../domain/webhooks/events.ts';
+import {
+  WEBHOOK_SUBSCRIPTION,
+  webhookSubscriptionStream,
+} from '../../domain/webhooks/webhook-subscription.ts';
 import type { SchemaVersions } from '../../shared/aggregate/event-versions.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 import type { Logger } from 'pino';
 import { deleteStoredSecret, secretsAfter, type StoredSecret } from '../../shared/secrets/stored-secrets.ts';
+import type { Clock } from '../../shared/async/clock.ts';
 import type { Purgeable } from '../../shared/async/purge-regularly.ts';
 import { USER } from '../accounts/two-factor.ts';
 import { MAIL } from '../workers/mail/request-mail.ts';
 import { loadAgent } from '../agents/handler.ts';
 import { loadConnection, type ConnectionStores } from '../engines/handler.ts';
+import { secretsOfSubscription } from '../webhooks/handler.ts';
 
 export interface OrphanSecretsOptions extends ConnectionStores {
+  readonly clock: Clock;
   readonly pool: Pick<Pool, 'query'>;
   readonly log: Pick<Logger, 'warn'>;
 }
@@ -21,16 +29,23 @@ export interface OrphanSecretsOptions extends ConnectionStores {
 /** Called for secrets that `FindInUse` does not find in use. */
 type IsOrphan = (secret: StoredSecret) => Promise<boolean>;
 
-const ownersOf = (stores: ConnectionStores): Readonly<Record<string, IsOrphan>> => ({
+const ownersOf = (
+  stores: ConnectionStores & Pick<OrphanSecretsOptions, 'clock'>,
+): Readonly<Record<string, IsOrphan>> => ({
   [AGENT]: isOrphanOfStream(stores.store, {
-    secretOf: async (customerId, agentId) => (await loadAgent(stores, customerId, agentId))?.secretId,
+    secretsOf: async (customerId, agentId) => [(await loadAgent(stores, customerId, agentId))?.secretId],
     streamOf: agentStream,
     events: agentEvents,
   }),
   [ENGINE_CONNECTION]: isOrphanOfStream(stores.store, {
-    secretOf: async (customerId, slotId) => (await loadConnection(stores, customerId, slotId))?.secretId,
+    secretsOf: async (customerId, slotId) => [(await loadConnection(stores, customerId, slotId))?.secretId],
     streamOf: engineConnectionStream,
     events: engineConnectionEvents,
+  }),
+  [WEBHOOK_SUBSCRIPTION]: isOrphanOfStream(stores.store, {
+    secretsOf: (customerId, id) => secretsOfSubscription(stores, customerId, id),
+    streamOf: webhookSubscriptionStream,
+    events: webhookEvents,
   }),
   // Logins and the work list, which `FindInUse` reads, do not lag.
   [USER]: async () => true,
@@ -38,16 +53,16 @@ const ownersOf = (stores: ConnectionStores): Readonly<Record<string, IsOrphan>> 
 });
 
 interface StreamOwner {
-  /** Undefined when the owner has none or no longer exists. */
-  readonly secretOf: (customerId: number, ownerId: string) => Promise<string | undefined>;
+  /** None when the owner no longer exists. */
+  readonly secretsOf: (customerId: number, ownerId: string) => Promise<readonly (string | undefined)[]>;
   readonly streamOf: (customerId: number, ownerId: string) => string;
   readonly events: SchemaVersions;
 }
 
 const isOrphanOfStream =
-  (store: EventStore, { secretOf, streamOf, events }: StreamOwner): IsOrphan =>
+  (store: EventStore, { secretsOf, streamOf, events }: StreamOwner): IsOrphan =>
   async ({ customerId, id, ownerId }) =>
-    (await secretOf(customerId, ownerId)) !== id &&
+    !(await secretsOf(customerId, ownerId)).includes(id) &&
     !(await holdsUnknown(store, streamOf(customerId, ownerId), events));
 
 /** True when the stream contains an event of a later version, which folding would ignore. */

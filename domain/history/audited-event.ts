@@ -15,6 +15,10 @@ const resources: ReadonlyMap<string, AuditedStream<AuditedResource>> = new Map(
 
 export const auditedCategories: readonly string[] = [...resources.keys()];
 
+/** True if the first event of a stream names the advertiser for all of them. */
+export const carriesAdvertiser = (category: string): boolean =>
+  resources.get(category)?.carries.includes('advertiserId') === true;
+
 /** As far as the event itself contains them. */
 export interface AuditedEvent {
   readonly resourceType: AuditedResource;

@@ -63,7 +63,7 @@ export const TaskResource = z
 type TaskResource = z.infer<typeof TaskResource>;
 
 /** Null if one audience succeeded or the sync was empty. A creative's submission cannot fail. */
-const errorOf = (task: TaskAccepted): string | null => {
+export const taskError = (task: TaskAccepted): string | null => {
   if (task.taskType !== 'audience_sync') return null;
   const { audiences } = task.response;
   const [first] = audiences;
@@ -76,11 +76,11 @@ const errorOf = (task: TaskAccepted): string | null => {
 export const taskResource = (task: TaskAccepted, acceptedAt: string, isDone: boolean): TaskResource => ({
   taskId: task.taskId,
   taskType: task.taskType,
-  status: isDone ? (errorOf(task) === null ? 'completed' : 'failed') : 'working',
+  status: isDone ? (taskError(task) === null ? 'completed' : 'failed') : 'working',
   ...(task.taskType === 'creative_sync'
     ? { resourceType: 'CREATIVE', resourceId: task.creativeId }
     : { resourceType: 'ADVERTISER', resourceId: String(task.advertiserId) }),
-  error: isDone ? errorOf(task) : null,
+  error: isDone ? taskError(task) : null,
   response: isDone ? task.response : null,
   metadata: {},
   retryAfterSeconds: isDone ? null : 1,

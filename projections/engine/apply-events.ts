@@ -1,6 +1,5 @@
 import type { ClientBase } from 'pg';
 import type { RecordedEvent } from '../../shared/event-store/event-store.ts';
-import { byStream } from './fold-streams.ts';
 import { isFaultOfEvent } from './projection-failure.ts';
 import type { Projection } from './projection.ts';
 
@@ -12,7 +11,8 @@ export interface FailedEvent {
 export const TRIES = 3;
 
 /**
- * Halves the set of streams until failing ones are alone: k of n cost about k log n calls.
+ * Halves the batch until failing events are alone: k of n cost about k log n calls. The order of the log is kept
+ * across streams, because a consumer's rows depend on it.
  * @returns the first failing event of each stream
  * @throws errors that no event causes (`isFaultOfEvent`): the caller must then roll back
  */
@@ -23,38 +23,29 @@ export const applyIsolated = async (
 ): Promise<readonly FailedEvent[]> => {
   // A deferred constraint would fail the commit instead of the event that violates it.
   await client.query('set constraints all immediate');
-  return isolate(client, projection, [...byStream(events).values()]);
+  const failed = new Map<string, FailedEvent>();
+  await isolate(client, projection, events, failed);
+  return [...failed.values()];
 };
 
 const isolate = async (
   client: ClientBase,
   projection: Projection,
-  streams: readonly (readonly RecordedEvent[])[],
-): Promise<readonly FailedEvent[]> => {
-  if (streams.length === 0) return [];
-  if (streams.length === 1) return firstFailure(client, projection, streams[0] ?? []);
-  const tried = await attempt(client, projection, streams.flat());
-  if (tried === undefined) return [];
-  const middle = Math.ceil(streams.length / 2);
-  const left = await isolate(client, projection, streams.slice(0, middle));
-  return [...left, ...(await isolate(client, projection, streams.slice(middle)))];
-};
-
-const firstFailure = async (
-  client: ClientBase,
-  projection: Projection,
   events: readonly RecordedEvent[],
-): Promise<readonly FailedEvent[]> => {
-  if (events.length > 1 && (await attempt(client, projection, events)) === undefined) return [];
-  for (const event of events) {
-    let failed: FailedEvent | undefined;
-    for (let tries = 0; tries < TRIES; tries += 1) {
-      failed = await attempt(client, projection, [event]);
-      if (failed === undefined) break;
-    }
-    if (failed !== undefined) return [failed];
+  failed: Map<string, FailedEvent>,
+): Promise<void> => {
+  const rest = events.filter(({ stream }) => !failed.has(stream));
+  const [first] = rest;
+  if (first === undefined) return;
+  for (let tries = rest.length === 1 ? TRIES : 1; tries > 0; tries -= 1) {
+    const failure = await attempt(client, projection, rest);
+    if (failure === undefined) return;
+    if (rest.length === 1 && tries === 1) failed.set(first.stream, failure);
   }
-  return [];
+  if (rest.length === 1) return;
+  const middle = Math.ceil(rest.length / 2);
+  await isolate(client, projection, rest.slice(0, middle), failed);
+  await isolate(client, projection, rest.slice(middle), failed);
 };
 
 /** All or none, with a savepoint. */

@@ -67,3 +67,13 @@ export const moveCheckpoint = async (
     throw new CheckpointMovedError(`the checkpoint of ${name} is no longer at ${from.position}`);
   }
 };
+
+/** Until it reaches the end of the log again, as far as the other checkpoints show it (`isWholeSql`). */
+export const markIncomplete = async (client: Pick<ClientBase, 'query'>, name: string): Promise<void> => {
+  await client.query(
+    `update projection_checkpoints
+     set whole_at = greatest(whole_at, (select max(position) from projection_checkpoints))
+     where name = $1`,
+    [name],
+  );
+};

@@ -1,13 +1,14 @@
 import type { ClientBase, Pool } from 'pg';
 import {
   comparePositions,
+  START,
   type EventBatch,
   type RecordedEvent,
 } from '../../shared/event-store/event-store.ts';
 import { failpoint } from '../../shared/async/failpoints.ts';
 import { inTransaction } from '../../shared/postgres/pool.ts';
 import { applyIsolated, TRIES, type FailedEvent } from './apply-events.ts';
-import { moveCheckpoint, type Checkpoint } from './checkpoint.ts';
+import { markIncomplete, moveCheckpoint, type Checkpoint } from './checkpoint.ts';
 import { errorText, isFaultOfEvent } from './projection-failure.ts';
 import type { PassOver } from './move-checkpoints.ts';
 import type { Projection } from './projection.ts';
@@ -16,6 +17,8 @@ export interface CommittedBatch {
   readonly checkpoint: Checkpoint;
   readonly applied: number;
   readonly parked: readonly FailedEvent[];
+  /** False if there is nothing new for workers. */
+  readonly isNews: boolean;
 }
 
 /**
@@ -31,32 +34,33 @@ export const commitBatch = async (
 ): Promise<CommittedBatch> => {
   // A redelivered batch contains nothing new, and must not move the checkpoint back.
   if (comparePositions(batch.position, checkpoint.position) <= 0) {
-    return { checkpoint, applied: 0, parked: [] };
+    return { checkpoint, applied: 0, parked: [], isNews: false };
   }
   const next = { ...checkpoint, position: batch.position };
   const events = batch.events.filter(
     ({ position, stream }) =>
       comparePositions(position, checkpoint.position) > 0 && !checkpoint.parked.has(stream),
   );
-  if (events.length === 0) {
+  if (events.length === 0 && !isToRestart(projection, checkpoint)) {
     // Still written immediately: a read waits for its account's last event, of any category.
     await passOver(projection.name, checkpoint, batch.position);
-    return { checkpoint: next, applied: 0, parked: [] };
+    return { checkpoint: next, applied: 0, parked: [], isNews: false };
   }
   try {
-    await inTransaction(pool, async (client) => {
-      await moveCheckpoint(client, projection.name, checkpoint, batch.position);
+    const isNews = await inTransaction(pool, async (client) => {
+      await begin(client, projection, checkpoint, batch);
       failpoint('projection-before-rows');
-      await projection.apply(client, events);
+      const outcome = await projection.apply(client, events);
       failpoint('projection-before-commit');
+      return outcome !== false;
     });
     failpoint('projection-after-commit');
-    return { checkpoint: next, applied: events.length, parked: [] };
+    return { checkpoint: next, applied: events.length, parked: [], isNews };
   } catch (error) {
     if (!isFaultOfEvent(error)) throw error;
   }
   const failed = await inTransaction(pool, async (client) => {
-    await moveCheckpoint(client, projection.name, checkpoint, batch.position);
+    await begin(client, projection, checkpoint, batch);
     const failures = await applyIsolated(client, projection, events);
     await park(client, projection.name, failures);
     return failures;
@@ -65,8 +69,24 @@ export const commitBatch = async (
     checkpoint: { ...next, parked: new Set([...next.parked, ...failed.map(({ event }) => event.stream)]) },
     applied: countApplied(events, failed),
     parked: failed,
+    isNews: true,
   };
 };
+
+const begin = async (
+  client: ClientBase,
+  projection: Projection,
+  checkpoint: Checkpoint,
+  batch: EventBatch,
+): Promise<void> => {
+  await moveCheckpoint(client, projection.name, checkpoint, batch.position);
+  if (!isToRestart(projection, checkpoint)) return;
+  await markIncomplete(client, projection.name);
+  await projection.restart?.(client);
+};
+
+const isToRestart = (projection: Projection, { position }: Checkpoint): boolean =>
+  position === START && projection.restart !== undefined;
 
 const countApplied = (events: readonly RecordedEvent[], failed: readonly FailedEvent[]): number => {
   const firstBad = new Map(failed.map(({ event }) => [event.stream, event.revision]));

@@ -29,7 +29,7 @@ export interface ProjectionsOptions {
   readonly log: Logger;
   readonly registry?: Registry;
   readonly progress?: ProjectionProgress;
-  /** Notified after commits that applied events. */
+  /** Notified after commits with something new for workers. */
   readonly changes?: ProjectionProgress;
   /** False: only reports status. Default true. */
   readonly lead?: boolean;
@@ -66,10 +66,10 @@ export const startProjections = (options: ProjectionsOptions): Projections => {
         pool,
         log,
         passOver,
-        onCommit: ({ applied }) => {
+        onCommit: ({ applied, isNews }) => {
           metrics?.applied(projection.name, applied);
           progress?.advanced(projection.name);
-          if (applied > 0) changes?.advanced(projection.name);
+          if (isNews) changes?.advanced(projection.name);
         },
         ...(options.recheckMs !== undefined && { recheckMs: options.recheckMs }),
       }),

@@ -16,6 +16,12 @@ export interface Projection {
   /** Default: all rows, by their primary key. */
   readonly compared?: Readonly<Record<string, Comparison>>;
   forget?(client: ClientBase): Promise<void>;
+  /**
+   * For a consumer: its rows have effects outside, so they are kept (`tables` is empty: it is not rebuilt, copied or
+   * compared). Called before the first batch from the beginning of the log: of a new installation, after a reset, or
+   * because the checkpoint was lost. Must leave rows with which the whole log, applied again, has no effect twice.
+   */
+  restart?(client: ClientBase): Promise<void>;
   /** Other events only move the checkpoint. */
   readonly categories: readonly string[];
   /** The events that change rows. A rebuild reads no others. Default: all of `categories`. */
@@ -23,10 +29,11 @@ export interface Projection {
   /**
    * Idempotent: an event whose revision a row already has changes nothing. Set-based: one call may contain
    * thousands of events. Names tables without a schema, because `copy/` uses another one.
+   * @returns false if there is nothing new for workers: they are not woken
    * @throws UnprojectableEventError for an event that can never be applied (unknown version, a gap in its
    *   stream); any database error
    */
-  apply(client: ClientBase, events: readonly RecordedEvent[], purpose?: Purpose): Promise<void>;
+  apply(client: ClientBase, events: readonly RecordedEvent[], purpose?: Purpose): Promise<void | false>;
 }
 
 /** A count of zero may have a row or none. */

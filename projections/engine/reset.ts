@@ -7,7 +7,7 @@ import type { Projection } from './projection.ts';
 /**
  * Until they reach `head` again, all reads wait and no credential is accepted
  * (`query/accounts/verify-api-key.ts`). Last written positions become `head`. Only while no process of the
- * service runs: a position after `head` would go back.
+ * service runs: a position after `head` would go back. A consumer keeps its rows (`Projection.restart`).
  */
 export const resetReadModels = (
   pool: Pool,

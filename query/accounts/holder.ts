@@ -19,10 +19,13 @@ export interface StoredHolder {
   readonly isOpen: boolean;
   readonly isWhole: boolean;
   readonly version: string;
+  /** Until the credential expires, by the clock of the database; null if it does not. */
+  readonly msLeft: number | null;
 }
 
-/** @param row alias of a row with `customer_id` and `user_id` */
-export const holderColumns = (row: string): string => `
+/** @param row alias of a row with `customer_id` and `user_id` @param expiresAt SQL of the end of the credential */
+export const holderColumns = (row: string, expiresAt: string): string => `
+  (extract(epoch from ${expiresAt} - clock_timestamp()) * 1000)::float8 as "msLeft",
   ${row}.customer_id as "customerId", ${row}.user_id as "userId",
   (select role from users u where u.customer_id = ${row}.customer_id and u.user_id = ${row}.user_id) as role,
   coalesce((select disabled_at is null from accounts a where a.customer_id = ${row}.customer_id), false) as "isOpen",
@@ -73,6 +76,7 @@ export const verifiedHolder = (
       scopes: scopes.filter((scope) => isAllowed(scope, role)),
       sealer: sealerOf(credential),
       version: { text: stored.version, askedAt },
+      ...(stored.msLeft !== null && { expiresAtMs: askedAt + stored.msLeft }),
     },
   };
 };

@@ -66,7 +66,7 @@ const tokensByHash = {
   name: 'access-tokens-by-hash',
   text: `select t.id_hash as hash, g.grant_id as "grantId", t.payload->>'scope' as scope,
              t.payload->>'aud' as audience, g.revoked_at is not null as "isRevoked",
-             t.expires_at <= clock_timestamp() as "hasExpired", ${holderColumns('g')}
+             t.expires_at <= clock_timestamp() as "hasExpired", ${holderColumns('g', 't.expires_at')}
            from oauth_records t join oauth_grants g on g.grant_id = t.grant_id
            where t.kind = 'AccessToken' and t.id_hash = any($1::bytea[])`,
 };

@@ -63,7 +63,7 @@ const storedKeys = async (
     name: 'api-keys-by-id',
     text: `select key_id as "keyId", secret_hash as "secretHash", scopes, announced,
              revoked_at is not null or coalesce(expires_at <= clock_timestamp(), false) as "isOver",
-             ${holderColumns('k')}
+             ${holderColumns('k', 'k.expires_at')}
            from api_keys k
            where key_id = any($1::text[])`,
     values: [textArray([...new Set(keyIds)])],

@@ -59,7 +59,7 @@ const sessionsBySecret = {
   text: `select session_id as "sessionId", secret_hash as hash,
              ended_at is not null or ends_at <= clock_timestamp()
                or last_seen_at <= clock_timestamp() - interval '${SESSION_IDLE_HOURS} hours' as "isOver",
-             ${holderColumns('s')}
+             ${holderColumns('s', 's.ends_at')}
            from sessions s
            where secret_hash = any($1::bytea[])`,
 };

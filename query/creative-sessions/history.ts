@@ -11,7 +11,7 @@ import {
   creativeSessionFold,
   creativeSessionStream,
 } from '../../domain/creative-sessions/creative-session.ts';
-import type { SessionPlace } from '../resources/session-cursor.ts';
+import type { ListPlace } from '../resources/list-cursor.ts';
 import { creativeSessionList, creativeSessionRead } from './routes.ts';
 import { auditedKind } from '../resources/audited-kind.ts';
 import { cursorLimitOf, pathTextId } from '../../shared/http/schemas.ts';
@@ -27,8 +27,8 @@ import {
 const inOrder = (one: CreativeSession, other: CreativeSession): number =>
   compare(other.updatedAt, one.updatedAt) || compare(one.sessionId, other.sessionId);
 
-const follows = (one: CreativeSession, { updatedAt, id }: SessionPlace): boolean =>
-  one.updatedAt < updatedAt || (one.updatedAt === updatedAt && one.sessionId > id);
+const follows = (one: CreativeSession, { at, id }: ListPlace): boolean =>
+  one.updatedAt < at || (one.updatedAt === at && one.sessionId > id);
 
 export const sessionKind = auditedKind({
   ...creativeSessionFold,
@@ -67,7 +67,7 @@ export const sessionKind = auditedKind({
         const left = sessions.filter((one) => after === undefined || follows(one, after));
         const page = left.slice(0, cursorLimitOf({ limit }));
         const last = left.length > page.length ? page.at(-1) : undefined;
-        const next = last && { updatedAt: last.updatedAt, id: last.sessionId };
+        const next = last && { at: last.updatedAt, id: last.sessionId };
         const nextCursor = next && (await cursors.of(customerId, campaignId, next));
         return { sessions: page.map(creativeSessionResource), nextCursor };
       },

@@ -1,4 +1,4 @@
-import type { SessionPlace } from '../resources/session-cursor.ts';
+import type { ListPlace } from '../resources/list-cursor.ts';
 import { type CreativeSessionResource, sessionIdOf } from '../../domain/creative-sessions/resource.ts';
 import { boundTo, type TenantDatabase } from '../../shared/postgres/tenant-database.ts';
 import {
@@ -18,7 +18,7 @@ export const CREATIVE_SESSIONS = { readModel: 'creative-sessions', table: 'creat
 
 export interface SessionPage {
   readonly sessions: readonly CreativeSessionResource[];
-  readonly next: SessionPlace | undefined;
+  readonly next: ListPlace | undefined;
 }
 
 interface ListRow extends Freshness {
@@ -30,7 +30,7 @@ interface ListRow extends Freshness {
 export const listSessionsQuery = (
   customerId: number,
   campaignId: string,
-  after: SessionPlace | undefined,
+  after: ListPlace | undefined,
   limit: number,
 ) => {
   const { readModel, table } = CREATIVE_SESSIONS;
@@ -54,7 +54,7 @@ export const listSessionsQuery = (
       'campaigns',
       campaignId,
       limit + 1,
-      ...(after === undefined ? [] : [after.updatedAt, after.id]),
+      ...(after === undefined ? [] : [after.at, after.id]),
     ],
   };
 };
@@ -70,7 +70,7 @@ export const listSessions = async (
   { database, progress }: SessionListReads,
   customerId: number,
   campaignId: string,
-  after: SessionPlace | undefined,
+  after: ListPlace | undefined,
   limit: number,
 ): Promise<SessionPage | undefined> => {
   const { known, items } = await consistentRead<ListRow>({
@@ -83,5 +83,5 @@ export const listSessions = async (
   const found = JSON.parse(items) as readonly CreativeSessionResource[];
   const sessions = found.slice(0, limit);
   const last = found.length > limit ? sessions.at(-1) : undefined;
-  return { sessions, next: last && { updatedAt: last.updatedAt, id: sessionIdOf(last.id) ?? '' } };
+  return { sessions, next: last && { at: last.updatedAt, id: sessionIdOf(last.id) ?? '' } };
 };

@@ -13,10 +13,10 @@ import { cursorLimitOf, cursorParameters, pathTextId } from '../../shared/http/s
 import { refuseIfBehind } from '../resources/refuse-if-behind.ts';
 import { stateReader, type RowReads } from '../resources/read-row.ts';
 import { CREATIVE_SESSIONS, listSessions } from './list.ts';
-import type { SessionCursors } from '../resources/session-cursor.ts';
+import type { ListCursors } from '../resources/list-cursor.ts';
 
 export interface SessionReads extends RowReads {
-  readonly cursors: SessionCursors;
+  readonly cursors: ListCursors;
 }
 
 const path = '/api/v2/buyer/campaigns/{id}/creative-sessions';

@@ -21,6 +21,7 @@ import { connectionKind } from '../engines/history.ts';
 import { eventSourceKind } from '../event-sources/history.ts';
 import { syndicationKind } from '../syndication/history.ts';
 import { taskKind } from '../tasks/history.ts';
+import { webhookSubscriptionKind } from '../webhooks/history.ts';
 
 /** History, past states, differences, explanations and the audit log follow from a line here. */
 export const auditedKinds = (
@@ -40,6 +41,7 @@ export const auditedKinds = (
     syndicationKind,
     connectionKind,
     taskKind,
+    webhookSubscriptionKind,
     accountKind,
     apiKeyKind,
     userKind,

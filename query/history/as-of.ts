@@ -1,9 +1,16 @@
 import { z } from 'zod';
 import { notFound } from '../../shared/http/errors.ts';
-import { route, type RequestContext, type Route, type RouteDeclaration } from '../../shared/http/route.ts';
+import { route, type Route, type RouteDeclaration } from '../../shared/http/route.ts';
 import { parameterNames } from '../../shared/http/openapi.ts';
 import type { RequestParams, AuditedKind, Detail, Place } from '../resources/audited-kind.ts';
-import { expectReached, findHistory, momentOf, notThere, type HistoryReads } from './find-history.ts';
+import {
+  expectReached,
+  findHistory,
+  momentOf,
+  notThere,
+  type HistoryReader,
+  type HistoryReads,
+} from './find-history.ts';
 import { pointInTime, type PointInTime } from './point-in-time.ts';
 
 /** Adds the parameter `asOf` to reads. @throws Error if no route implements a declared read */
@@ -67,7 +74,7 @@ export const refusingAsOf = (routes: readonly Route[]): readonly Route[] =>
     return { ...one, refusedQuery: { asOf: 'This read cannot answer how it was then.' } };
   });
 
-interface DetailOfKind {
+export interface DetailOfKind {
   readonly kind: AuditedKind;
   readonly place: Place;
   readonly detail: Detail;
@@ -92,10 +99,10 @@ const answeringAsOf = (reads: HistoryReads, read: Route, of: DetailOfKind): Rout
   };
 };
 
-const readAsOf = async (
-  reads: HistoryReads,
+export const readAsOf = async (
+  reads: Pick<HistoryReads, 'historyFor' | 'forEach'>,
   { kind, place, detail }: DetailOfKind,
-  request: Pick<RequestContext, 'principal' | 'isClientGone'>,
+  request: HistoryReader,
   asked: RequestParams,
   point: PointInTime,
 ): Promise<unknown> => {

@@ -15,14 +15,19 @@ export interface HistoryReads {
   readonly usersOf: (customerId: number, actors: readonly string[]) => Promise<KeyUsers>;
 }
 
+/** A request, or a worker. */
+export interface HistoryReader extends Pick<RequestContext, 'isClientGone'> {
+  readonly principal: Pick<RequestContext['principal'], 'customerId'>;
+}
+
 const oneByOne: ForEach = async (items, work) => {
   for (const item of items) await work(item);
 };
 
 /** @param at ISO 8601, UTC, milliseconds */
 export const momentOf = (
-  { historyFor, forEach }: HistoryReads,
-  request: Pick<RequestContext, 'principal' | 'isClientGone'>,
+  { historyFor, forEach }: Pick<HistoryReads, 'historyFor' | 'forEach'>,
+  request: HistoryReader,
   at: string,
 ): Moment => ({
   customerId: request.principal.customerId,

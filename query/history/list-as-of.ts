@@ -14,7 +14,7 @@ import { pageOf } from '../../shared/http/schemas.ts';
 import { boundTo } from '../../shared/postgres/tenant-database.ts';
 import { freshnessColumns, freshnessSql, type Freshness } from '../../shared/follow-log/written-position.ts';
 import { consistentRead } from '../../shared/follow-log/consistent-read.ts';
-import type { SessionCursors } from '../resources/session-cursor.ts';
+import type { ListCursors } from '../resources/list-cursor.ts';
 import { refuseIfBehind } from '../resources/refuse-if-behind.ts';
 import type { ResourceReads } from '../resources/resource-reads.ts';
 import type {
@@ -27,7 +27,7 @@ import type {
 import { momentOf, type HistoryReads } from './find-history.ts';
 
 interface ListAsOfReads extends HistoryReads, ResourceReads {
-  readonly cursors: SessionCursors;
+  readonly cursors: ListCursors;
   readonly clock: Clock;
 }
 

@@ -3,7 +3,7 @@ import { connectionIdOf } from '../../domain/engines/resource.ts';
 import { sourceOfStream } from '../../domain/conversions/events.ts';
 import { eventSourceStream } from '../../domain/event-sources/event-source.ts';
 import type { AuditedResource } from '../../domain/history/audit-log-resource.ts';
-import { createSessionCursors } from '../resources/session-cursor.ts';
+import { createListCursors } from '../resources/list-cursor.ts';
 import type { EventRow } from './audit-entries.ts';
 import { auditLogRoute, type AuditReads } from './audit-routes.ts';
 import type { AuditedKind } from '../resources/audited-kind.ts';
@@ -73,7 +73,7 @@ const listReads = (
   ...rows,
   ...history,
   clock: systemClock,
-  cursors: createSessionCursors(keys),
+  cursors: createListCursors(keys),
 });
 
 const historyReads = (

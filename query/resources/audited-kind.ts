@@ -6,7 +6,7 @@ import type { RecordedEvent } from '../../shared/event-store/event-store.ts';
 import type { Scope } from '../../shared/http/principal.ts';
 import type { RouteDeclaration } from '../../shared/http/route.ts';
 import type { ResourceTable } from './resource-reads.ts';
-import type { SessionCursors } from './session-cursor.ts';
+import type { ListCursors } from './list-cursor.ts';
 import type { JobHistory } from './job-history.ts';
 
 export interface FoundStream {
@@ -85,7 +85,7 @@ export interface ListRead<Live = unknown> {
     kept: readonly Live[],
     asked: RequestParams,
     customerId: number,
-    cursors: SessionCursors,
+    cursors: ListCursors,
   ) => Promise<unknown>;
 }
 

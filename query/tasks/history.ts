@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { taskFold, taskStream } from '../../domain/tasks/task.ts';
+import { taskResource } from '../../domain/tasks/resource.ts';
+import { taskRead } from './routes.ts';
 import { auditedKind } from '../resources/audited-kind.ts';
 import { pathTextId } from '../../shared/http/schemas.ts';
 import { buyer } from '../resources/resource-paths.ts';
@@ -21,4 +23,10 @@ export const taskKind = auditedKind({
         ? { stream: taskStream(customerId, String(taskId).toLowerCase()) }
         : undefined,
   },
+  details: [
+    {
+      route: taskRead,
+      shown: (task) => ({ task: taskResource(task, task.acceptedAt, true) }),
+    },
+  ],
 });

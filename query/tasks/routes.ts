@@ -5,7 +5,7 @@ import { loadState } from '../../shared/aggregate/load-stream.ts';
 import type { SnapshotStore } from '../../shared/aggregate/snapshots.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 import { notFound } from '../../shared/http/errors.ts';
-import { route, type Route } from '../../shared/http/route.ts';
+import { declaration, route, type Route } from '../../shared/http/route.ts';
 import { isoTimestampSql } from '../../shared/postgres/build-statement.ts';
 import { boundTo } from '../../shared/postgres/tenant-database.ts';
 import {
@@ -26,15 +26,19 @@ export interface TaskReads extends ResourceReads {
 const readModel = 'audiences';
 const creatives = 'creatives';
 
+export const taskRead = declaration({
+  method: 'get',
+  path: '/api/v2/buyer/tasks/{taskId}',
+  operationId: 'getTask',
+  summary: 'The status and result of a task',
+  tag: 'Tasks',
+  access: 'exchange:read',
+  params: z.object({ taskId: z.string().meta({ description: 'Id of the task.' }) }),
+});
+
 export const taskReadRoutes = (reads: TaskReads): readonly Route[] => [
   route({
-    method: 'get',
-    path: '/api/v2/buyer/tasks/{taskId}',
-    operationId: 'getTask',
-    summary: 'The status and result of a task',
-    tag: 'Tasks',
-    access: 'exchange:read',
-    params: z.object({ taskId: z.string().meta({ description: 'Id of the task.' }) }),
+    ...taskRead,
     responses: { 200: { description: 'The task', data: z.strictObject({ task: TaskResource }) } },
     handle: async ({ params: { taskId }, request }) => {
       const { customerId } = request.principal;

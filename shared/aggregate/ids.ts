@@ -15,3 +15,6 @@ export const derivedId = (commandId: string, name: string): string => v5(name, c
 /** For a resource that the client names: concurrent creations meet in one stream. */
 export const resourceIdOf = (kind: string, customerId: number, parentId: number, key: string): string =>
   v5(`${kind}:${customerId}:${parentId}:${key}`, RESOURCE_NAMESPACE);
+
+/** Derived, so that the feed and all webhooks give a notification the same id. */
+export const notificationIdOf = (eventId: string, idx: number): string => v5(`notification ${idx}`, eventId);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { PROTECTED_RESOURCE_PATH } from './challenge.ts';
 import { frontPageRoute, type FrontPageOptions } from './front-page.ts';
-import { openApiDocument } from './openapi.ts';
+import { openApiDocument, type WebhookDeclaration } from './openapi.ts';
 import { route, type AnyRoute, type Route } from './route.ts';
 
 export interface DocumentRoutesOptions extends FrontPageOptions {
@@ -9,6 +9,7 @@ export interface DocumentRoutesOptions extends FrontPageOptions {
   readonly apiName: string;
   readonly skill: (baseUrl: string) => string;
   readonly resources: readonly DocumentedResource[];
+  readonly webhooks?: (baseUrl: string) => readonly WebhookDeclaration[];
 }
 
 export interface DocumentedResource {
@@ -28,7 +29,12 @@ export const documentRoutes = (
   let document: Record<string, unknown> | undefined;
   let yaml: string | undefined;
   const openApi = (): Record<string, unknown> =>
-    (document ??= openApiDocument([...otherRoutes, ...routes], { title, version, description }, baseUrl()));
+    (document ??= openApiDocument(
+      [...otherRoutes, ...routes],
+      { title, version, description },
+      baseUrl(),
+      options.webhooks?.(baseUrl()),
+    ));
   const openApiYaml = async (): Promise<string> => (yaml ??= await yamlOf(openApi()));
   const routes: Route[] = [
     route({

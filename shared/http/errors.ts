@@ -72,7 +72,8 @@ export const errorCodes = {
   },
   RATE_LIMITED: {
     status: 429,
-    meaning: 'Too many requests in this window, or too many uploads at once. The request had no effect.',
+    meaning:
+      'Too many requests in this window, or too many uploads or streams at once. The request had no effect.',
     remedy: 'Wait the seconds in `Retry-After`, then repeat it.',
   },
   INTERNAL_ERROR: {

@@ -161,14 +161,22 @@ const handedOverOperation = (route: HandedOverRoute, components: Json): Json => 
     summary: route.summary,
     tags: [route.tag],
     security: securityOf(route),
-    parameters: pathParameters(route.path),
+    parameters: [
+      ...pathParameters(route.path),
+      ...parametersOf(route.query, 'query', components),
+      ...parametersOf(route.headers, 'header', components),
+    ],
     responses: {
-      '2XX': {
-        description: 'What its protocol defines.',
+      [route.success === undefined ? '2XX' : 200]: {
+        ...(route.success === undefined
+          ? { description: 'What its protocol defines.' }
+          : successOf(route.success, components)),
         ...(isCounted(route) ? { headers: headerReferences } : {}),
       },
       ...(isCounted(route) ? { 429: rateLimited(error) } : {}),
-      default: { description: 'Refused, failed or redirected, as its protocol defines.' },
+      default: isOauth
+        ? { description: 'Refused, failed or redirected, as its protocol defines.' }
+        : { $ref: '#/components/responses/Refused' },
     },
   };
 };
@@ -195,6 +203,32 @@ const operationOf = (route: Route, components: Json): Json => ({
     ),
     ...(isCounted(route) ? { 429: { $ref: '#/components/responses/RateLimited' } } : {}),
     default: { $ref: '#/components/responses/Refused' },
+  },
+});
+
+/** A request that the service sends: OpenAPI's `webhooks`. */
+export interface WebhookDeclaration {
+  /** Unique. */
+  readonly name: string;
+  readonly summary: string;
+  readonly tag: string;
+  readonly headers: z.ZodType;
+  readonly body: z.ZodType;
+  readonly example: unknown;
+}
+
+const webhookOf = ({ summary, tag, headers, body, example }: WebhookDeclaration, components: Json): Json => ({
+  post: {
+    summary,
+    tags: [tag],
+    parameters: parametersOf(headers, 'header', components),
+    requestBody: {
+      required: true,
+      content: { 'application/json': { schema: jsonSchema(body, 'output', components), example } },
+    },
+    responses: {
+      '2XX': { description: 'Received. Any other answer is a failure, after which it is sent again.' },
+    },
   },
 });
 
@@ -231,6 +265,7 @@ export const openApiDocument = (
   routes: readonly AnyRoute[],
   info: { readonly title: string; readonly description: string; readonly version: string },
   baseUrl: string,
+  webhooks: readonly WebhookDeclaration[] = [],
 ): Json => {
   const components: Json = {
     ErrorEnvelope: errorEnvelope,
@@ -260,6 +295,9 @@ export const openApiDocument = (
     info,
     servers: [{ url: baseUrl }],
     paths,
+    ...(webhooks.length === 0
+      ? {}
+      : { webhooks: Object.fromEntries(webhooks.map((one) => [one.name, webhookOf(one, components)])) }),
     components: {
       schemas: components,
       headers: rateLimitHeaders,

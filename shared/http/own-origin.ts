@@ -20,6 +20,10 @@ export const isFromForeignPage = (
   (origin !== undefined && origin !== originOf(baseUrl)) ||
   !['same-origin', 'none', undefined].includes(headers['sec-fetch-site']);
 
+/** For streams by cookie: a browser must say that a page of this service, or the person, asked for it. */
+export const isFetchedByOwnPage = ({ headers }: RequestHeaders): boolean =>
+  ['same-origin', 'none'].includes(String(headers['sec-fetch-site']));
+
 const originOf = (baseUrl: string): string => new URL(baseUrl).origin;
 
 export const foreignPage = (): ApiError =>

@@ -17,6 +17,8 @@ export interface Principal {
   readonly user?: { readonly id: string; readonly role: string };
   /** Only the holder of this credential can read the text later. */
   readonly sealer?: Sealer;
+  /** When the credential expires, from `performance.now()`. Absent: it does not. */
+  readonly expiresAtMs?: number;
   /** Absent: no answer comes from memory. */
   readonly version?: AccountVersion;
 }

@@ -25,6 +25,7 @@ import { parameterNames } from './openapi.ts';
 import { sendBytes } from './send-bytes.ts';
 import type { Holder, Principal } from './principal.ts';
 import { parseQueryString } from './query-string.ts';
+import { readHeaders, readQuery, searchOf } from './read-input.ts';
 import { refuseForbidden } from './refuse-forbidden.ts';
 import type { Reply, ReplyHeaders, RequestContext, RequestKey, Route, OutgoingBytes } from './route.ts';
 import { sendEmpty, sendText } from './send.ts';
@@ -141,14 +142,11 @@ const readInput = async (
     // No id contains U+0000, and Postgres rejects it in a query.
     if (rawParams[name]?.includes('\0') === true) throw notFound('resource');
   }
-  const { url = '' } = request;
-  const mark = url.indexOf('?');
-  const search = mark < 0 ? '' : url.slice(mark + 1);
+  const search = searchOf(request);
   refuseParameters(route, search);
-  const query =
-    route.query === undefined ? undefined : validate(route.query, parseQueryString(search, known.parameters));
+  const query = route.query === undefined ? undefined : readQuery(route.query, known.parameters, search);
   const headers =
-    route.headers === undefined ? undefined : validate(route.headers, headersOf(request, known.headers));
+    route.headers === undefined ? undefined : readHeaders(route.headers, known.headers, request);
   const received =
     route.receive === undefined
       ? undefined
@@ -206,14 +204,6 @@ export const refuseParameters = ({ refusedQuery }: Route, search: string): void 
     field,
   });
 };
-
-const headersOf = (request: IncomingMessage, names: readonly string[]): Readonly<Record<string, string>> =>
-  Object.fromEntries(
-    names.flatMap((name) => {
-      const value = request.headers[name];
-      return typeof value === 'string' ? [[name, value]] : [];
-    }),
-  );
 
 const answer = async (
   route: Route,

@@ -79,6 +79,11 @@ export interface HandedOverRoute extends RouteBase {
   readonly method: 'get' | 'post' | 'put' | 'delete' | 'options';
   /** How a refusal before the request is handed over is written. */
   readonly errors: ErrorForm;
+  /** For its description: the answerer reads them itself (`readQuery`, `readHeaders`). */
+  readonly query?: z.ZodType;
+  readonly headers?: z.ZodType;
+  /** Default: what its protocol defines. */
+  readonly success?: SuccessResponse;
   /** Reads the body and ends the response. There is no deadline. */
   serve(request: IncomingMessage, response: ServerResponse, context: HandedOverContext): void | Promise<void>;
 }

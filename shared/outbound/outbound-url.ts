@@ -39,6 +39,16 @@ const problemOf = (text: string, allowLoopback: boolean): UrlProblem | undefined
 
 const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
 
+/** Another port of a loopback address is another server, as in tests and on a developer's machine. */
+export const isOwnAddress = (text: string, baseUrl: string): boolean => {
+  if (!URL.canParse(text)) return false;
+  const [url, own] = [new URL(text), new URL(baseUrl)];
+  const isOwnHost = hostOf(url) === hostOf(own);
+  return isOwnHost && (!isLoopback(hostOf(own)) || portOf(url) === portOf(own));
+};
+
+const portOf = ({ port, protocol }: URL): string => port || (protocol === 'https:' ? '443' : '80');
+
 const isLoopback = (host: string): boolean =>
   host === 'localhost' || (ipaddr.isValid(host) && isLoopbackAddress(host));
 

@@ -35,8 +35,8 @@ export const keyRingOf =
   async (): Promise<KeyRing> =>
     SECRET_KEYS ?? keyRingOfFile(DATA_DIR);
 
-export const loadOnce = (ask: () => Promise<KeyRing>): (() => Promise<KeyRing>) => {
-  let ring: Promise<KeyRing> | undefined;
+export const loadOnce = <Ring = KeyRing>(ask: () => Promise<Ring>): (() => Promise<Ring>) => {
+  let ring: Promise<Ring> | undefined;
   return () => {
     ring ??= ask();
     ring.catch(() => {

@@ -11,6 +11,11 @@ export interface SecretOwner {
 /** Encrypted in a separate table. Events contain only the ids of secrets. */
 export interface SecretStore {
   put(customerId: number, id: string, text: string, owner: SecretOwner): Promise<void>;
+  /**
+   * Like `put`, but a text stored under the id stays, so that all runs of a command have the same one.
+   * @returns the stored text @throws UnreadableSecretError
+   */
+  putFirst(customerId: number, id: string, text: string, owner: SecretOwner): Promise<string>;
   /** @throws UnreadableSecretError */
   get(customerId: number, id: string): Promise<string | undefined>;
   remove(customerId: number, id: string): Promise<void>;
@@ -31,15 +36,28 @@ export const createSecretStore = (pool: Pick<Pool, 'query'>, keys: () => Promise
         values: [customerId, id, keyId, bytes, owner.kind, owner.id],
       });
     },
+    putFirst: async (customerId, id, text, owner) => {
+      const sealed = seal(await keyRing(), purposeOf(customerId, id), text);
+      // The new time keeps the sweep of orphans away until the event is written.
+      const { rows } = await pool.query<SealedRow>({
+        name: 'secret-put-first',
+        text: `insert into secrets (customer_id, id, key_id, sealed, owner_kind, owner_id)
+               values ($1, $2, $3, $4, $5, $6)
+               on conflict (customer_id, id) do update set created_at = now()
+               returning key_id, sealed`,
+        values: [customerId, id, sealed.keyId, sealed.bytes, owner.kind, owner.id],
+      });
+      return opened(await keyRing(), purposeOf(customerId, id), rows[0] as SealedRow);
+    },
     get: async (customerId, id) => {
-      const { rows } = await pool.query<{ key_id: string; sealed: Buffer }>({
+      const { rows } = await pool.query<SealedRow>({
         name: 'secret-get',
         text: 'select key_id, sealed from secrets where customer_id = $1 and id = $2',
         values: [customerId, id],
       });
       const [row] = rows;
       if (row === undefined) return undefined;
-      return unseal(await keyRing(), purposeOf(customerId, id), { keyId: row.key_id, bytes: row.sealed });
+      return opened(await keyRing(), purposeOf(customerId, id), row);
     },
     remove: async (customerId, id) => {
       await pool.query({
@@ -50,6 +68,14 @@ export const createSecretStore = (pool: Pick<Pool, 'query'>, keys: () => Promise
     },
   };
 };
+
+interface SealedRow {
+  readonly key_id: string;
+  readonly sealed: Buffer;
+}
+
+const opened = (keys: KeyRing, purpose: string, { key_id: keyId, sealed: bytes }: SealedRow): string =>
+  unseal(keys, purpose, { keyId, bytes });
 
 /** A copy in another account's row cannot be decrypted. */
 export const purposeOf = (customerId: number, id: string): string => `secret:${customerId}:${id}`;

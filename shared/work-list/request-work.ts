@@ -35,12 +35,16 @@ const placesOf = (kind: string, requests: readonly WorkRequest[]): readonly Buff
 const RESET_COLUMNS = `attempts = 0, lost = 0, last_error = case when w.not_before > now() then w.last_error end,
   failed_at = case when w.not_before > now() then w.failed_at end`;
 
-/** Only a newer revision changes an entry. @param keepsData the entry's members of `data` take precedence */
+/**
+ * Only a newer revision changes an entry.
+ * @param keepsData the entry's members of `data` take precedence
+ * @param isAgain any revision makes an entry due
+ */
 export const requestWork = async (
   client: ClientBase,
   kind: string,
   requests: readonly WorkRequest[],
-  { keepsData = false } = {},
+  { keepsData = false, isAgain = false } = {},
 ): Promise<void> => {
   if (requests.length === 0) return;
   const sorted = inOrder(requests);
@@ -51,14 +55,15 @@ export const requestWork = async (
            from unnest($1::text[], $2::bigint[], $3::uuid[], $4::text[], $5::text[], $6::text[])
              as n(kind, customer_id, key, revision, due_at, data)
            on conflict (kind, customer_id, key) do update
-             set revision = excluded.revision, asked_at = excluded.asked_at, due_at = greatest(excluded.due_at, w.not_before),
+             set revision = greatest(w.revision, excluded.revision), asked_at = excluded.asked_at, due_at = greatest(excluded.due_at, w.not_before),
                data = case when $7 then excluded.data || w.data else excluded.data end, ${RESET_COLUMNS}
-             where w.revision < excluded.revision`,
+             where w.revision < excluded.revision or $8`,
     values: [
       ...placesOf(kind, sorted),
       textArray(sorted.map(({ dueAt = '' }) => dueAt)),
       textArray(sorted.map(({ data = {} }) => JSON.stringify(data))),
       keepsData,
+      isAgain,
     ],
   });
 };

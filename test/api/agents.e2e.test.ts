@@ -3,6 +3,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { findSecretsInUse } from '../../app/lookups/secrets-in-use.ts';
+import { systemClock } from '../../shared/async/clock.ts';
 import { createOrphanSecrets } from '../../command/secrets/orphan-secrets.ts';
 import { agentIdOf, type AgentResource } from '../../domain/agents/resource.ts';
 import { agentStream } from '../../domain/agents/agent.ts';
@@ -107,6 +108,7 @@ describe('an agent', () => {
         log: createLog('silent'),
         store: service.store,
         snapshots: noSnapshots,
+        clock: systemClock,
       },
       findSecretsInUse(service.pool),
     );

@@ -9,6 +9,7 @@ import { apiOf, type Api } from '../support/api-client.ts';
 import { newSecret, secretIn, textOfAnswer, type CanaryRun } from '../support/canary/canary-run.ts';
 import { driveAgents } from '../support/canary/drive-agents.ts';
 import { drivePeople } from '../support/canary/drive-people.ts';
+import { driveWebhooks } from '../support/canary/drive-webhooks.ts';
 import { driveUploads } from '../support/canary/drive-uploads.ts';
 import {
   collectTexts,
@@ -165,6 +166,7 @@ const prepared = async (settings: Readonly<Record<string, string>>): Promise<Can
     const account = { customerId, apiKey, api };
     await driveUploads(run, account);
     await driveAgents(run, account);
+    await driveWebhooks(run, account);
     await drivePeople(run, mails);
     await withFailingStore(async () => {
       await driveEngineKeys(api, track, answers);
@@ -204,6 +206,7 @@ const prepared = async (settings: Readonly<Record<string, string>>): Promise<Can
       'AssetUploaded',
       'AgentRegistered',
       'SyndicationFailed',
+      'WebhookSecretRotated',
       'OAuthClientAuthorized',
     ]) {
       expect([type, places['recorded']?.includes(type)]).toEqual([type, true]);

@@ -208,8 +208,6 @@ describe('an area that is not implemented', () => {
     '/reporting/metrics',
     '/webhook-subscriptions',
     '/webhook-subscriptions/1/deliveries/2/redeliver',
-    '/webhook-event-types',
-    '/events',
     '/realtime?topics=campaigns',
     '/activity/',
   ];

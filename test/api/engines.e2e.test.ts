@@ -424,7 +424,7 @@ describe('a key', () => {
     // The read model may lag or be in a rebuild.
     await service.pool.query('delete from engine_connections where customer_id = $1', [mine.customerId]);
     const sweep = createOrphanSecrets(
-      { pool: service.pool, log, store, snapshots: noSnapshots },
+      { pool: service.pool, log, store, snapshots: noSnapshots, clock: systemClock },
       findSecretsInUse(service.pool),
     );
     await sweep.purge(1_000);

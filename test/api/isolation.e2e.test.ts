@@ -3,6 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { authorizeClient } from '../../command/accounts/oauth/grants.ts';
 import { oauthGrantRowsIn } from '../../projections/oauth-grant-rows.ts';
 import { systemClock } from '../../shared/async/clock.ts';
+import { shownDeliveryId } from '../../domain/webhooks/delivery-resource.ts';
+import { webhookIdOf } from '../../domain/webhooks/resource.ts';
 import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import { inviteUser } from '../../cli/operate-users.ts';
 import { createKey, createUser, setAccess } from '../../cli/operate-accounts.ts';
@@ -17,6 +19,7 @@ import { prepareBinding } from '../../shared/postgres/tenant-query.ts';
 import { apiOf } from '../support/api-client.ts';
 import { setUpByLink, type Person } from '../support/person.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
+import { textOf } from '../support/read-stream.ts';
 import { stripTenants } from '../support/strip-tenants.ts';
 import { reserve, storedFiles, upload } from '../support/uploads.ts';
 
@@ -60,6 +63,10 @@ interface Belongings {
   readonly user: string;
   /** A cursor of the list of its sessions. */
   readonly cursor: string;
+  readonly webhook: string;
+  /** Ids of the subscription and the delivery. */
+  readonly webhookDelivery: string;
+  readonly deliveryCursor: string;
   /** Reserved; no bytes were sent. */
   readonly invitation: string;
   readonly browserOrigin: string;
@@ -78,6 +85,8 @@ interface Row {
   /** The query that the route requires. */
   readonly query?: string;
   readonly body?: (belongings: Belongings, stranger: TestAccount) => object;
+  /** The part of an answer that differs at every call. */
+  readonly varies?: RegExp;
 }
 
 /** History, difference and explanation of each kind. */
@@ -90,6 +99,8 @@ function historyRows(kinds: Readonly<Record<string, readonly Kind[]>>): Readonly
     ]),
   );
 }
+
+const subscription = { url: 'https://hooks.example.com/', eventTypes: ['*'] };
 
 const rows: Readonly<Record<string, Row>> = {
   listAdvertisers: {},
@@ -233,7 +244,30 @@ const rows: Readonly<Record<string, Row>> = {
   },
   getAsset: { refersTo: ['asset'] },
   deleteAsset: { refersTo: ['asset'] },
+  listWebhookSubscriptions: {},
+  createWebhookSubscription: {
+    refersTo: ['advertiser'],
+    body: ({ advertiser }) => ({ ...subscription, advertiserIds: [Number(advertiser)] }),
+  },
+  getWebhookSubscription: { refersTo: ['webhook'] },
+  updateWebhookSubscription: { refersTo: ['webhook'], body: () => ({ status: 'inactive' }) },
+  deleteWebhookSubscription: { refersTo: ['webhook'] },
+  rotateWebhookSecret: { refersTo: ['webhook'], body: () => ({ force: true }) },
+  testWebhookSubscription: { refersTo: ['webhook'], body: () => ({ type: 'creative.updated' }) },
+  recoverWebhookDeliveries: { refersTo: ['webhook'], body: () => ({ since: new Date().toISOString() }) },
+  replayWebhookEvents: {
+    refersTo: ['webhook'],
+    body: () => ({ since: new Date(Date.now() - 60_000).toISOString() }),
+  },
+  listWebhookDeliveries: { refersTo: ['webhook'] },
+  getWebhookDelivery: { refersTo: ['webhookDelivery'] },
+  redeliverWebhook: { refersTo: ['webhookDelivery'] },
   listAuditLogs: {},
+  // A cursor contains the time.
+  listEvents: { varies: /"nextCursor":"[^"]+"/ },
+  // Ids of frames contain the time; the client's waits differ.
+  streamEvents: { query: '?since=earliest', varies: /^(id|retry): .*$/gm },
+  listWebhookEventTypes: {},
   getRequest: { refersTo: ['request'] },
   ...historyRows({
     Advertiser: ['advertiser', 'archived'],
@@ -255,6 +289,7 @@ const rows: Readonly<Record<string, Row>> = {
     User: ['user'],
     Invitation: ['invitation'],
     BrowserOrigin: ['browserOrigin'],
+    WebhookSubscription: ['webhook'],
   }),
 };
 
@@ -334,13 +369,26 @@ const references: Readonly<Record<string, readonly Kind[]>> = {
   adcpAgentId: ['agent'],
   actorUserId: ['user'],
   cursor: ['cursor'],
+  'cursor of listWebhookDeliveries': ['deliveryCursor'],
   resourceId: [
     ...(['advertiser', 'campaign', 'creative', 'session', 'asset', 'connection', 'agent', 'task'] as const),
-    ...(['record', 'apiKey', 'invitation', 'browserOrigin', 'eventSource', 'audience', 'catalog'] as const),
+    ...([
+      'record',
+      'apiKey',
+      'invitation',
+      'browserOrigin',
+      'eventSource',
+      'audience',
+      'catalog',
+      'webhook',
+    ] as const),
   ],
   // Ids of uploads: not listed, tested separately.
   token: [],
 };
+const referencesOf = ({ operationId }: Operation, name: string): readonly Kind[] =>
+  references[`${name} of ${operationId}`] ?? references[name] ?? [];
+
 /** Bodies that refer to a resource of an account, in requests about another resource. */
 const namedInBodies: readonly {
   readonly operationId: string;
@@ -371,6 +419,12 @@ const namedInBodies: readonly {
     }),
   },
   {
+    operationId: 'updateWebhookSubscription',
+    about: 'webhook',
+    names: 'advertiser',
+    body: (advertiserId) => ({ advertiserIds: [Number(advertiserId)] }),
+  },
+  {
     operationId: 'mapCreativeEngineAccount',
     about: 'connection',
     names: 'advertiser',
@@ -395,7 +449,7 @@ const plainParameters = new Set([
   'accountsOffset',
   'actions',
   'actorOrigin',
-  // Events of the resource in the path.
+  // Events of the resource in the path; cursors of the feed of events: `events.e2e.test.ts`.
   'after',
   'afterRevision',
   'asOf',
@@ -405,6 +459,8 @@ const plainParameters = new Set([
   'eventType',
   'formatKind',
   'from',
+  // Cursors of the feed of events: `realtime.e2e.test.ts`.
+  'lastEventId',
   'limit',
   'mappingsOffset',
   'mediaKind',
@@ -419,14 +475,18 @@ const plainParameters = new Set([
   'role',
   'sandbox',
   'search',
+  'since',
   'skip',
   'source',
   'startDate',
   'startHour',
+  'state',
   'status',
   'take',
   'to',
+  'topics',
   'type',
+  'types',
 ]);
 
 /** The resource's id without the ids of its parents. */
@@ -460,6 +520,9 @@ const never: Belongings = {
   invitation: '00000000-0000-5000-8000-000000000000',
   browserOrigin: '00000000-0000-5000-8000-000000000000',
   cursor: 'bmV2ZXI',
+  webhook: `whs_${'0'.repeat(32)}`,
+  webhookDelivery: `whs_${'0'.repeat(32)}/dlv_${'0'.repeat(32)}`,
+  deliveryCursor: 'bmV2ZXI',
   upload: `upl_${'0'.repeat(32)}`,
   uploadToken: 'never.issued',
   storageKey: `${'0'.repeat(32)}-${'0'.repeat(24)}.txt`,
@@ -614,6 +677,7 @@ describe.each([
       invitation: await inviteTo(account, prefix),
       browserOrigin: await registerOrigin(account),
       cursor: sessions.body.data.nextCursor,
+      ...(await subscribe(account)),
       upload: reserved.uploadId,
       uploadToken: new URL(reserved.uploadUrl).searchParams.get('token') ?? '',
       storageKey: new URL(url).pathname.split('/').at(-1) ?? '',
@@ -653,6 +717,24 @@ describe.each([
   const registerOrigin = async ({ api }: TestAccount): Promise<string> =>
     (await api.post<{ id: string }>('/browser-origins', { origin: 'https://b.example.com' })).body.data.id;
 
+  const subscribe = async ({
+    api,
+    customerId,
+  }: TestAccount): Promise<Pick<Belongings, 'webhook' | 'webhookDelivery' | 'deliveryCursor'>> => {
+    const path = '/webhook-subscriptions';
+    const made = await api.post<{ subscription: { id: string } }>(path, subscription);
+    const webhook = made.body.data.subscription.id;
+    const deliveries = [randomUUID(), randomUUID()];
+    await service.pool.query(
+      `insert into webhook_deliveries (customer_id, id, subscription_id, message_id, kind, state)
+       select $1, id, $2, gen_random_uuid(), 'task.failed', 'failed' from unnest($3::uuid[]) as d(id)`,
+      [customerId, webhookIdOf(webhook), deliveries],
+    );
+    const page = await api.get<{ nextCursor: string }>(`${path}/${webhook}/deliveries?limit=1`);
+    const webhookDelivery = `${webhook}/${shownDeliveryId(deliveries[0] ?? '')}`;
+    return { webhook, webhookDelivery, deliveryCursor: page.body.data.nextCursor };
+  };
+
   const startSession = async (
     api: TestAccount['api'],
     campaign: string,
@@ -682,7 +764,8 @@ describe.each([
       headers: { 'Content-Type': 'application/json', ...headers },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-    return { status: answer.status, text: await answer.text() };
+    const text = await textOf(answer);
+    return { status: answer.status, text: text.replace(rows[operationId]?.varies ?? '', '') };
   };
   const as = (apiKey: string) => ({ Authorization: `Bearer ${apiKey}` });
 
@@ -693,6 +776,7 @@ describe.each([
       (await account.api.get('/advertisers?status=ALL')).text,
       (await account.api.get('/event-sources/b-website')).text,
       (await account.api.get('/adcp-agents')).text,
+      (await account.api.get('/webhook-subscriptions')).text,
       (await account.api.get('/campaigns')).text,
       (await account.api.get('/creative-engines/1/connections')).text,
       account === b ? (await b.api.get(`/creatives/${theirs.creative}/detail`)).text : '',
@@ -723,7 +807,10 @@ describe.each([
     const asked = new Set(
       [...operations, ...sessionOperations, ...publicOperations].flatMap((operation) => operation.asked),
     );
-    const known = new Set([...Object.keys(references), ...plainParameters]);
+    const known = new Set([
+      ...Object.keys(references).filter((name) => !name.includes(' of ')),
+      ...plainParameters,
+    ]);
     expect([...asked].sort()).toEqual([...known].sort());
   });
 
@@ -797,7 +884,7 @@ describe.each([
       // Only sellers' keys may call these routes. They see the submissions of all accounts to them.
       if (operation.scope === 'exchange:review') continue;
       for (const name of operation.asked) {
-        for (const named of references[name] ?? []) {
+        for (const named of referencesOf(operation, name)) {
           const ask = (belongings: Belongings) => {
             const value = `${name}=${encodeURIComponent(ownId(named, belongings[named]))}`;
             const asked = query === undefined ? `?${value}` : `${query}&${value}`;

@@ -118,6 +118,7 @@ describe('/openapi.json', () => {
     SyndicationRecord: '/api/v2/buyer/advertisers/{id}/syndication-status/{recordId}',
     Task: '/api/v2/buyer/tasks/{taskId}',
     User: '/api/v2/buyer/users/{id}',
+    WebhookSubscription: '/api/v2/buyer/webhook-subscriptions/{id}',
   };
 
   /** Only for signed-in persons. */
@@ -199,6 +200,9 @@ describe('/openapi.json', () => {
       'get /api/v2/buyer/sellers listSellers',
       'get /api/v2/buyer/sellers/{sellerId}/submissions listSellerSubmissions',
       'get /api/v2/buyer/tasks/{taskId} getTask',
+      'get /api/v2/buyer/events listEvents',
+      'get /api/v2/buyer/realtime streamEvents',
+      'get /api/v2/buyer/webhook-event-types listWebhookEventTypes',
       'get /assets/{storageKey} readAsset',
       'get / getFrontPage',
       'get /console/account getAccountPage',
@@ -269,6 +273,18 @@ describe('/openapi.json', () => {
       'put /api/v2/buyer/campaigns/{id} updateCampaign',
       'put /api/v2/buyer/campaigns/{id}/creatives/{cid} updateCampaignCreative',
       'put /api/v2/buyer/creatives/{cid}/sellers/{sellerId}/review reviewCreative',
+      'get /api/v2/buyer/webhook-subscriptions listWebhookSubscriptions',
+      'post /api/v2/buyer/webhook-subscriptions createWebhookSubscription',
+      'get /api/v2/buyer/webhook-subscriptions/{id} getWebhookSubscription',
+      'put /api/v2/buyer/webhook-subscriptions/{id} updateWebhookSubscription',
+      'delete /api/v2/buyer/webhook-subscriptions/{id} deleteWebhookSubscription',
+      'post /api/v2/buyer/webhook-subscriptions/{id}/rotate-secret rotateWebhookSecret',
+      'post /api/v2/buyer/webhook-subscriptions/{id}/test testWebhookSubscription',
+      'post /api/v2/buyer/webhook-subscriptions/{id}/recover recoverWebhookDeliveries',
+      'post /api/v2/buyer/webhook-subscriptions/{id}/replay replayWebhookEvents',
+      'get /api/v2/buyer/webhook-subscriptions/{id}/deliveries listWebhookDeliveries',
+      'get /api/v2/buyer/webhook-subscriptions/{id}/deliveries/{deliveryId} getWebhookDelivery',
+      'post /api/v2/buyer/webhook-subscriptions/{id}/deliveries/{deliveryId}/redeliver redeliverWebhook',
       'get /api/v2/buyer/audit-logs listAuditLogs',
       'get /api/v2/buyer/requests/{requestId} getRequest',
       ...Object.entries(pasts).flatMap(([name, path]) => [

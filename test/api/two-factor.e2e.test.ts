@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { codeOfStep } from '../../command/accounts/second-factor.ts';
+import { systemClock } from '../../shared/async/clock.ts';
 import { createOrphanSecrets } from '../../command/secrets/orphan-secrets.ts';
 import { findSecretsInUse } from '../../app/lookups/secrets-in-use.ts';
 import { conflict, invalid, refusalOf, type ApiAnswer } from '../support/api-client.ts';
@@ -254,7 +255,10 @@ it('the seed is encrypted, codes are hashed, and the sweep of secrets keeps the 
     expect((await dump()).includes(secret)).toBe(false);
     expect(log.includes(secret)).toBe(false);
   }
-  const sweep = createOrphanSecrets({ ...installation, log: createLog('silent') }, findSecretsInUse(pool));
+  const sweep = createOrphanSecrets(
+    { ...installation, clock: systemClock, log: createLog('silent') },
+    findSecretsInUse(pool),
+  );
   const seeds = async (): Promise<number | null> =>
     (
       await pool.query(`select from secrets where owner_kind = 'user' and customer_id = $1`, [

@@ -396,6 +396,8 @@ it('verify finds planted differences row by row, and rebuild repairs them', asyn
 it('projections that cannot be rebuilt lead to status 2', async () => {
   const other = await exchange(['read-models', 'verify', 'credentials'], service.stores);
   expect([other.status, other.stderr]).toEqual([2, expect.stringContaining('not built from the log alone')]);
+  const consumer = await exchange(['read-models', 'rebuild', 'webhook-fan-out'], service.stores);
+  expect([consumer.status, consumer.stderr]).toEqual([2, expect.stringContaining('nothing is sent twice')]);
   const { rows } = await service.pool.query('create schema copy_of_agents');
   expect(rows).toEqual([]);
   // A read model that another process is building does not prevent the verification of the others.

@@ -1,5 +1,6 @@
 import { credentialHeaders, type Credential } from './fuzz-case.ts';
 import type { ApiDocument, Operation } from './read-operations.ts';
+import { textOf } from '../support/read-stream.ts';
 import { idsIn } from './known-ids.ts';
 
 /**
@@ -14,7 +15,7 @@ export const checkReads = async (
   const problems: string[] = [];
   const read = async (operation: Operation, path: string): Promise<string> => {
     const answer = await fetch(baseUrl + path, { headers: credentialHeaders(operation, credential) });
-    const text = await answer.text();
+    const text = await textOf(answer);
     if (answer.status !== 200)
       problems.push(`after the attack: GET ${path} answers ${answer.status} ${text.slice(0, 500)}`);
     return text;

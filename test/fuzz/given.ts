@@ -42,6 +42,19 @@ export const resources: readonly GivenResource[] = [
       return [campaign.body.data.id, session, variants[0]?.id ?? ''];
     },
   })),
+  // Deliveries of test events: a subscription that delivers is needed.
+  ...['One', 'Two'].map((description) => ({
+    path: '/api/v2/buyer/webhook-subscriptions/{id}/deliveries/{deliveryId}',
+    make: async (api: Api) => {
+      const path = '/webhook-subscriptions';
+      const body = { url: 'https://hooks.example.com/', eventTypes: ['*'], description };
+      const made = await api.post<{ subscription: { id: string } }>(path, body);
+      const { id } = made.body.data.subscription;
+      const test = { type: 'creative.updated' };
+      const { deliveryId } = (await api.post<{ deliveryId: string }>(`${path}/${id}/test`, test)).body.data;
+      return [id, deliveryId];
+    },
+  })),
   // Several, since the run archives reviews.
   ...[1, 2, 3, 1, 2, 3].map((seller) => ({
     path: '/api/v2/buyer/creatives/{cid}/sellers/{sellerId}/review',
@@ -114,6 +127,11 @@ export const members: GivenMembers = {
   to: ['1', '2100-01-01T00:00:00Z'],
   // The built-in sellers.
   sellerIds: [[1], [2, 3]],
+  // Times of events that are kept.
+  since: [new Date(Date.now() - 3_600_000).toISOString()],
+  until: [new Date(Date.now() - 60_000).toISOString()],
+  secret: ['a-signing-secret-of-the-fuzz', `whsec_${'A'.repeat(43)}=`],
+  advertiserIds: [[new Reference('advertiserId', 0, false, 1, true)]],
   adcpAgentIds: [[new Reference('adcpAgentId', 0, false, 'agt_none', false)]],
 };
 

@@ -1,5 +1,8 @@
 import { parameterNamesOf, type Operation, type Schema } from './read-operations.ts';
 
+/** Their answers name examples, or resources from the oldest on, which may be used up. */
+const namingNoneNew: ReadonlySet<string> = new Set(['listEvents', 'listWebhookEventTypes']);
+
 /** A placeholder for the id of an existing resource, filled in when the request is sent. */
 export class Reference {
   readonly name: string;
@@ -110,7 +113,8 @@ export const createKnownIds = (operations: readonly Operation[], keep: ReadonlyS
   };
 
   return {
-    learn: (owner, { method, path }, values, data, sent) => {
+    learn: (owner, { operationId, method, path }, values, data, sent) => {
+      if (namingNoneNew.has(operationId)) return;
       const template = templateOf(path);
       if (method === 'PUT' && path.endsWith('}')) addItem(owner, template, [...values]);
       for (const collection of [template, withoutAction(template)]) {

@@ -1,4 +1,5 @@
 import { Agent, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { isEventStream } from '../support/read-stream.ts';
 import type { WireRequest } from './draft.ts';
 
 export interface Answer {
@@ -35,18 +36,24 @@ export const createSender = (): { send: SendRequest; close(): void } => {
       request.on('error', (error: NodeJS.ErrnoException) => fail(error.code ?? error.message));
       request.on('response', (response) => {
         const chunks: Buffer[] = [];
-        response.on('data', (chunk: Buffer) => chunks.push(chunk));
-        response.on('error', (error: NodeJS.ErrnoException) =>
-          fail(`during the answer: ${error.code ?? error.message}`),
-        );
-        response.on('end', () =>
+        const answered = (): void =>
           resolve({
             status: response.statusCode ?? 0,
             headers: response.headers,
             text: Buffer.concat(chunks).toString(),
             tookMs: performance.now() - startedAt,
-          }),
+          });
+        response.on('data', (chunk: Buffer) => {
+          chunks.push(chunk);
+          // It never ends.
+          if (!isEventStream(response.headers['content-type'])) return;
+          answered();
+          response.destroy();
+        });
+        response.on('error', (error: NodeJS.ErrnoException) =>
+          fail(`during the answer: ${error.code ?? error.message}`),
         );
+        response.on('end', answered);
       });
       request.end(body);
     });

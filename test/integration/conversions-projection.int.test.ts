@@ -42,7 +42,7 @@ const openLedger = (sourceId = randomUUID(), store = createMemoryEventStore()) =
   return { sourceId, store, ledger, log, eventsIn };
 };
 
-const apply = (events: readonly RecordedEvent[]): Promise<void> =>
+const apply = (events: readonly RecordedEvent[]): Promise<unknown> =>
   inTransaction(readModels.pool, (client) => conversionsProjection.apply(client, events));
 
 const rowsOf = async (table: string, sourceId: string, columns: string): Promise<unknown[]> =>

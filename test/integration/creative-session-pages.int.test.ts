@@ -6,7 +6,7 @@ import { type CreativeSession, shownSessionId } from '../../domain/creative-sess
 import { campaignsProjection } from '../../projections/campaigns.ts';
 import { creativeSessionsProjection } from '../../projections/creative-sessions.ts';
 import { listSessions, listSessionsQuery } from '../../query/creative-sessions/list.ts';
-import { createSessionCursors, type SessionPlace } from '../../query/resources/session-cursor.ts';
+import { createListCursors, type ListPlace } from '../../query/resources/list-cursor.ts';
 import { isoTimestamp } from '../../shared/async/clock.ts';
 import { categoryOf, START, type Position } from '../../shared/event-store/event-store.ts';
 import { derivedId } from '../../shared/aggregate/ids.ts';
@@ -22,7 +22,7 @@ import { useReadModelDatabase } from '../support/read-model-database.ts';
 const readModels = useReadModelDatabase();
 const { tenant } = readModels;
 const reads = { database: tenant, progress: createProjectionProgress() };
-const cursors = createSessionCursors(async () => parseKeyRing(`test:${'A'.repeat(43)}`));
+const cursors = createListCursors(async () => parseKeyRing(`test:${'A'.repeat(43)}`));
 
 interface Step {
   readonly what: 'start' | 'change' | 'page';
@@ -119,7 +119,7 @@ it('reading all pages shows unchanged sessions exactly once, changed ones at mos
       const atStart = await everything();
 
       const shown: Item[] = [];
-      let after: SessionPlace | undefined;
+      let after: ListPlace | undefined;
       let isOver = false;
       const page = async (limit: number): Promise<void> => {
         const found = await listSessions(reads, CUSTOMER, campaignId, after, limit);
@@ -164,7 +164,7 @@ it('reading all pages shows unchanged sessions exactly once, changed ones at mos
 }, 600_000);
 
 it('a cursor is valid for its list only', async () => {
-  const place = { updatedAt: isoTimestamp(NOON), id: randomUUID() };
+  const place = { at: isoTimestamp(NOON), id: randomUUID() };
   const cursor = await cursors.of(1, 'campaign', place);
   expect(await cursors.read(1, 'campaign', cursor)).toEqual(place);
   const refused = { body: { code: 'VALIDATION_ERROR', field: 'cursor' } };
@@ -190,7 +190,7 @@ it('a page is found in the index, for any start', async () => {
     'select campaign_id from creative_sessions where customer_id = 1 group by 1 order by count(*) desc limit 1',
   );
   const campaignId = rows[0]?.campaign_id ?? '';
-  for (const after of [undefined, { updatedAt: '2026-01-01T00:00:01.000Z', id: randomUUID() }]) {
+  for (const after of [undefined, { at: '2026-01-01T00:00:01.000Z', id: randomUUID() }]) {
     const { text, values } = listSessionsQuery(1, campaignId, after, 50);
     const plan = await readModels.pool.query<{ 'QUERY PLAN': string }>(
       `explain (analyze, timing off) ${text}`,

@@ -51,7 +51,7 @@ const recorded: readonly RecordedEvent[] = events.map((event, revision) => {
   return { ...made, stream: accountStream(CUSTOMER), revision, position, recordedAt: at };
 });
 
-const apply = (from: number, to: number): Promise<void> =>
+const apply = (from: number, to: number): Promise<unknown> =>
   inTransaction(readModels.pool, (client) => credentialsProjection.apply(client, recorded.slice(from, to)));
 
 const roles = async () =>

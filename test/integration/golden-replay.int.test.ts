@@ -96,7 +96,8 @@ const project = async (history: readonly RecordedEvent[]): Promise<Rows> => {
     await client.query('commit');
   }
   const found: Record<string, readonly unknown[]> = {};
-  for (const table of new Set([...allProjections.flatMap(({ tables }) => tables), 'work_list'])) {
+  const others = ['webhook_endpoints', 'webhook_streams', 'work_list'];
+  for (const table of new Set([...allProjections.flatMap(({ tables }) => tables), ...others])) {
     found[table] = await rowsOf(table);
   }
   return found;

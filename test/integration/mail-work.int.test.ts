@@ -8,6 +8,7 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { z } from 'zod';
 import { createLog } from '../../app/log.ts';
+import { systemClock } from '../../shared/async/clock.ts';
 import { findSecretsInUse } from '../../app/lookups/secrets-in-use.ts';
 import { createOrphanSecrets } from '../../command/secrets/orphan-secrets.ts';
 import { createLinkTokenOf, hashOfToken } from '../../command/workers/mail/link-token.ts';
@@ -259,7 +260,10 @@ describe('the sweep of orphan secrets', () => {
   const sweep = async (): Promise<number> => {
     const store = createMemoryEventStore();
     const snapshots = createSnapshotStore(pool, createLog('silent'));
-    return createOrphanSecrets({ pool, log: logger, store, snapshots }, findSecretsInUse(pool)).purge(100);
+    return createOrphanSecrets(
+      { pool, log: logger, store, snapshots, clock: systemClock },
+      findSecretsInUse(pool),
+    ).purge(100);
   };
 
   it('keeps requests of mails that wait, and deletes those of mails that ended or are gone', async () => {

@@ -8,6 +8,7 @@ import {
   requestDurations,
 } from '../../app/metrics.ts';
 import { createAttemptLog } from '../../command/audit/attempt-log.ts';
+import { createWebhookMetrics } from '../../command/workers/webhooks/webhook-metrics.ts';
 import { registerProjectionMetrics } from '../../projections/engine/projection-metrics.ts';
 import { systemClock as clock } from '../../shared/async/clock.ts';
 import { registerEventStoreDbMetrics } from '../../shared/event-store/eventstoredb/eventstoredb-metrics.ts';
@@ -84,6 +85,7 @@ const sources = (pool: Pool): readonly Source[] => [
     register: (registry) => {
       createWorkMetrics(registry, pool, []);
       createJobMetrics(registry, async () => ({}));
+      createWebhookMetrics(registry, pool);
     },
   },
   {

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { retryAfterMs } from '../../command/workers/syndication/retry-after.ts';
+import { retryAfterMs } from '../../shared/outbound/retry-after.ts';
 
 /** In UTC, so that the time zone of the machine has no effect. */
 const NOW = Date.parse('1994-11-06T08:49:07Z');
@@ -17,7 +17,7 @@ it.each([
   ['Sun, 06 Nov 1994 08:49:00 GMT', 0],
   ['Mon, 07 Nov 1994 08:49:37 GMT', 3_600_000],
 ])('%j is a valid header', (header, ms) => {
-  expect(retryAfterMs(header, NOW)).toBe(ms);
+  expect(retryAfterMs(header, NOW, 3_600)).toBe(ms);
 });
 
 it.each([
@@ -34,5 +34,5 @@ it.each([
   'Sun, 99 Foo 1994',
   'Sun',
 ])('%j is ignored', (header) => {
-  expect(retryAfterMs(header, NOW)).toBe(0);
+  expect(retryAfterMs(header, NOW, 3_600)).toBe(0);
 });

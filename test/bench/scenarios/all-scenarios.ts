@@ -25,6 +25,7 @@ import { startUp } from './start.ts';
 import { statusLists, syndications, togglesWithoutQueue } from './syndication.ts';
 import { twoProcesses } from './two-processes.ts';
 import { uploads } from './upload.ts';
+import { webhookDeliveries } from './webhooks.ts';
 
 /** Keyed by name, in the order of execution. `start` is first because it needs an idle machine. */
 export const scenarios: Readonly<Record<string, Scenario>> = {
@@ -57,6 +58,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   syndication: syndications,
   toggle: togglesWithoutQueue,
   status: statusLists,
+  webhooks: webhookDeliveries,
   upload: uploads,
   history,
   growth,

@@ -2,6 +2,8 @@ import { pino } from 'pino';
 import { Pool } from 'pg';
 import { advertisersProjection } from '../../../projections/advertisers.ts';
 import { createProjectionRunner } from '../../../projections/engine/projection-runner.ts';
+import type { Projection } from '../../../projections/engine/projection.ts';
+import { webhookFanOut } from '../../../projections/webhook-fan-out.ts';
 import { createPostgresEventStore } from '../../../shared/event-store/postgres/postgres-event-store.ts';
 import { createPool } from '../../../shared/postgres/pool.ts';
 import { runSql } from '../bench-database.ts';
@@ -11,7 +13,12 @@ import type { Scenario } from './scenario.ts';
 
 const BATCH = 1_000;
 
-/** The advertisers projection over a whole log, against upserts of the same rows from memory. */
+const readsOnly: Projection = { ...webhookFanOut, apply: async () => false };
+
+/**
+ * The advertisers projection over a whole log, against upserts of the same rows from memory; and the fan-out of webhooks
+ * over the same events, of accounts without subscriptions, against reading them.
+ */
 export const liveProjection: Scenario = async (bench) => {
   const { url } = await bench.createDatabase();
   const count = bench.quick ? 10_000 : 100_000;
@@ -25,11 +32,11 @@ export const liveProjection: Scenario = async (bench) => {
   const store = createPostgresEventStore({ connectionString: url, pool, log });
   const empty = (): Promise<unknown> =>
     runSql(url, 'truncate advertisers, advertiser_counts, projection_checkpoints');
-  const project = async (): Promise<number> => {
+  const projecting = (projection: Projection) => async (): Promise<number> => {
     await empty();
     const ending = new AbortController();
     const runner = createProjectionRunner({
-      projection: advertisersProjection,
+      projection,
       store,
       pool,
       log,
@@ -41,15 +48,18 @@ export const liveProjection: Scenario = async (bench) => {
     await runner.run(ending.signal);
     return (count * 1000) / (performance.now() - startMs);
   };
+  const project = projecting(advertisersProjection);
   try {
     await project();
     const rows = await readRows(url);
     if (rows.length !== count) throw new Error(`${rows.length} rows of ${count} events`);
     const peer = new Pool({ connectionString: url, max: 1, options: '-c synchronous_commit=off' });
-    const result = await alternate(bench.rounds, project, async () => {
+    const upsert = async (): Promise<number> => {
       await runSql(url, 'truncate advertisers');
       return upsertRate(peer, inBatches(rows));
-    });
+    };
+    const result = await alternate(bench.rounds, project, upsert);
+    const fanOut = await alternate(bench.rounds, projecting(webhookFanOut), projecting(readsOnly));
     await peer.end();
     return [
       lineOf({
@@ -59,6 +69,14 @@ export const liveProjection: Scenario = async (bench) => {
         baselineName: `unnest upsert by ${BATCH.toLocaleString('en')}`,
         goal: 1,
         note: 'the baseline has its rows in memory: no log to read, nothing to fold',
+      }),
+      lineOf({
+        name: `fan-out of webhooks without subscriptions, ${count.toLocaleString('en')} events`,
+        unit: '/s',
+        ...fanOut,
+        baselineName: 'a projection that does nothing',
+        goal: 0.9,
+        note: 'asks for endpoints once a batch',
       }),
     ];
   } finally {

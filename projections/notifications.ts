@@ -1,0 +1,71 @@
+import type { QueryConfig } from 'pg';
+import { KEPT_DAYS } from '../domain/notifications/kept-days.ts';
+import { notifiedCategories, notifiedTypes } from '../domain/notifications/notifications-of.ts';
+import { int4Array, int8Array, textArray, uuidArray } from '../shared/postgres/binary-array.ts';
+import { advertisersOfStreams } from './advertisers-of-streams.ts';
+import type { Projection, Purpose } from './engine/projection.ts';
+import { inPieces, sendInOrder } from './engine/send-in-order.ts';
+import { notificationsIn, type EventNotification } from './notified-events.ts';
+
+/** One day longer than cursors are valid, because clocks differ. */
+export const NOTIFICATION_ROWS_DAYS = KEPT_DAYS + 1;
+
+export const notificationsProjection: Projection = {
+  name: 'notifications',
+  categories: notifiedCategories,
+  rowEvents: { categories: notifiedCategories, types: notifiedTypes },
+  tables: ['notifications', 'notification_streams'],
+  compared: {
+    // The purge deletes older rows (`expired-rows.ts`); one day of margin.
+    notifications: { where: `occurred_at > now() - interval '${KEPT_DAYS} days'` },
+  },
+  apply: async (client, events, purpose) => {
+    const rows = events.flatMap(notificationsIn);
+    const advertisers = await advertisersOfStreams(client, 'notification_streams', events);
+    await sendInOrder(
+      client,
+      inserts(
+        rows.map((row) => ({ ...row, advertiserId: advertisers.get(row.event.stream) })),
+        purpose,
+      ),
+    );
+  },
+};
+
+function* inserts(rows: readonly EventNotification[], purpose: Purpose | undefined): Generator<QueryConfig> {
+  for (const piece of inPieces(rows)) yield insertStatement(piece, purpose);
+}
+
+/** A copy is made of the whole log, and the purge would delete most of its rows. */
+const insertStatement = (rows: readonly EventNotification[], purpose: Purpose | undefined): QueryConfig => {
+  const texts = (of: (row: EventNotification) => string): Buffer => textArray(rows.map(of));
+  return {
+    name: 'notifications-insert',
+    text: `insert into notifications (customer_id, position, idx, id, kind, resource_type, resource_id,
+             advertiser_id, occurred_at, revision, changed, path)
+           select customer_id, position, idx, id, kind, resource_type, resource_id, nullif(advertiser_id, 0),
+             occurred_at::timestamptz, revision, string_to_array(changed, ' '), nullif(path, '')
+           from unnest($1::bigint[], $2::text[], $3::int[], $4::uuid[], $5::text[], $6::text[], $7::text[],
+             $8::int[], $9::text[], $10::bigint[], $11::text[], $12::text[])
+             as n(customer_id, position, idx, id, kind, resource_type, resource_id, advertiser_id, occurred_at,
+               revision, changed, path)
+           where not $13::boolean
+             or occurred_at::timestamptz > now() - interval '${NOTIFICATION_ROWS_DAYS} days'
+           on conflict do nothing`,
+    values: [
+      int8Array(rows.map(({ event }) => event.metadata.customerId)),
+      texts(({ event }) => event.position),
+      int4Array(rows.map(({ idx }) => idx)),
+      uuidArray(rows.map(({ id }) => id)),
+      texts(({ kind }) => kind),
+      texts(({ resourceType }) => resourceType),
+      texts(({ resourceId }) => resourceId),
+      int4Array(rows.map(({ advertiserId = 0 }) => advertiserId)),
+      texts(({ occurredAt }) => occurredAt),
+      int8Array(rows.map(({ revision }) => revision)),
+      texts(({ changed }) => changed.join(' ')),
+      texts(({ path = '' }) => path),
+      purpose === 'rows',
+    ],
+  };
+};

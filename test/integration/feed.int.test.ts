@@ -1,0 +1,159 @@
+import { randomUUID } from 'node:crypto';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { KEPT_DAYS } from '../../domain/notifications/kept-days.ts';
+import { ACCESS_CHANGED, publicKinds } from '../../domain/notifications/kinds.ts';
+import { notificationsProjection } from '../../projections/notifications.ts';
+import { LAST_IDX } from '../../query/notifications/cursor.ts';
+import { FEED, FEED_START, feedQuery, readFeed, readWholeFeed } from '../../query/notifications/feed.ts';
+import type { RecordedEvent } from '../../shared/event-store/event-store.ts';
+import { createProjectionProgress } from '../../shared/follow-log/projection-progress.ts';
+import { inTransaction } from '../../shared/postgres/pool.ts';
+import { nodesOf, type PlanNode } from '../support/plan-nodes.ts';
+import { useReadModelDatabase } from '../support/read-model-database.ts';
+
+const readModels = useReadModelDatabase();
+
+const MANY = 20_000;
+const RARE = 'creative.archived';
+const at = (n: number): string => String(n).padStart(16, '0');
+
+describe('a page of the feed', () => {
+  beforeAll(async () => {
+    await readModels.pool.query(
+      `insert into notifications (customer_id, position, idx, id, kind, resource_type, resource_id, advertiser_id,
+         occurred_at, revision, changed)
+       select 1 + n % 2, lpad(n::text, 16, '0'), 0, gen_random_uuid(),
+         case when n % 1000 < 2 then $2 else 'campaign.updated' end, 'X', 'x', 1 + n % 5, now(), 1, '{}'
+       from generate_series(1, $1::int) n`,
+      [MANY, RARE],
+    );
+    await readModels.pool.query('analyze notifications');
+  });
+
+  it.each([
+    ['of all kinds', FEED_START, {}, 51],
+    ['from the middle', { ...FEED_START, position: at(MANY / 2) }, {}, 51],
+    ['of a frequent kind of one advertiser', FEED_START, { kinds: ['campaign.*'], advertiserId: 2 }, 51],
+    ['of a rare kind', FEED_START, { kinds: [RARE] }, 20],
+    ['of a kind that the advertiser never has', FEED_START, { kinds: ['task.failed'], advertiserId: 3 }, 0],
+    ['at the end', { ...FEED_START, position: at(MANY) }, {}, 0],
+  ])('%s reads its own rows only', async (_name, after, filters, count) => {
+    const { text, values } = feedQuery(1, after, filters, 50);
+    const { rows } = await readModels.pool.query<{ 'QUERY PLAN': readonly { Plan: PlanNode }[] }>(
+      `explain (analyze, timing off, format json) ${text}`,
+      [...values],
+    );
+    const read = nodesOf(rows[0]?.['QUERY PLAN'][0]?.Plan).filter(
+      (node) => node['Relation Name'] === 'notifications',
+    );
+    expect(read.length).toBeGreaterThan(0);
+    const touched = read.map(
+      (node) => (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'],
+    );
+    const sum = touched.reduce((total, one) => total + one, 0);
+    expect(sum).toBeGreaterThanOrEqual(count);
+    // The mean of loops is rounded.
+    expect(sum).toBeLessThanOrEqual(2 * 51 + publicKinds.length);
+    const page = await readModels.pool.query<{ items: string }>(text, [...values]);
+    expect(JSON.parse(page.rows[0]?.items ?? '')).toHaveLength(count);
+  });
+});
+
+const created = (customerId: number, n: number, occurredAt: string): RecordedEvent => ({
+  id: randomUUID(),
+  stream: `campaign-${customerId}-${randomUUID()}`,
+  revision: 0,
+  position: at(n) as RecordedEvent['position'],
+  recordedAt: occurredAt,
+  type: 'CampaignCreated',
+  data: { campaignId: randomUUID(), customerId, advertiserId: 5, name: 'One', currency: 'USD' },
+  metadata: {
+    customerId,
+    actor: 'operator',
+    requestId: 'r',
+    correlationId: 'r',
+    causationId: randomUUID(),
+    occurredAt,
+    schemaVersion: 1,
+  },
+});
+
+describe('the read model', () => {
+  it('is the one that reads wait for', () => {
+    expect(notificationsProjection.name).toBe(FEED);
+  });
+
+  const CUSTOMER = 77;
+  const daysAgo = (days: number): string => new Date(Date.now() - days * 24 * 60 * 60 * 1_000).toISOString();
+  const apply = (events: readonly RecordedEvent[], purpose?: 'rows') =>
+    inTransaction(readModels.pool, (client) => notificationsProjection.apply(client, events, purpose));
+  const rows = async () =>
+    (
+      await readModels.pool.query<{ position: string; advertiser_id: number; kind: string }>(
+        'select position, advertiser_id, kind from notifications where customer_id = $1 order by position',
+        [CUSTOMER],
+      )
+    ).rows;
+
+  it('has a row once, however often an event is applied, and later events have the advertiser of their stream', async () => {
+    const first = created(CUSTOMER, 1, daysAgo(0));
+    const later: RecordedEvent = {
+      ...first,
+      id: randomUUID(),
+      revision: 1,
+      position: at(2) as never,
+      type: 'CampaignPaused',
+      data: {},
+    };
+    await apply([first]);
+    await apply([first, later]);
+    await apply([later]);
+    expect(await rows()).toEqual([
+      { position: at(1), advertiser_id: 5, kind: 'campaign.created' },
+      { position: at(2), advertiser_id: 5, kind: 'campaign.phase_changed' },
+    ]);
+  });
+
+  it('shows internal kinds to streams, which read all, and not to clients', async () => {
+    const metadata = { ...created(CUSTOMER, 8, daysAgo(0)).metadata };
+    const stream = `account-${CUSTOMER}`;
+    const revoked = {
+      type: 'ApiKeyRevoked',
+      data: { keyId: 'abc' },
+      id: randomUUID(),
+      stream,
+      metadata,
+    } as const;
+    await apply([{ ...revoked, revision: 3, position: at(8) as never, recordedAt: metadata.occurredAt }]);
+    const reads = { database: readModels.tenant, progress: createProjectionProgress() };
+    const after = { ...FEED_START, position: at(2) };
+    const all = await readWholeFeed(reads, CUSTOMER, after, 5);
+    expect(all.entries).toMatchObject([{ kind: ACCESS_CHANGED, resourceType: 'API_KEY', resourceId: 'abc' }]);
+    expect((await readFeed(reads, CUSTOMER, after, {}, 5)).entries).toEqual([]);
+    expect(all.next).toMatchObject({ position: at(2), idx: LAST_IDX });
+  });
+
+  it('a copy has no rows that are due for deletion, but their streams', async () => {
+    await readModels.pool.query('delete from notifications where customer_id = $1', [CUSTOMER]);
+    const [old, young] = [
+      created(CUSTOMER, 3, daysAgo(KEPT_DAYS + 2)),
+      created(CUSTOMER, 4, daysAgo(KEPT_DAYS - 1)),
+    ];
+    await apply([old, young], 'rows');
+    expect((await rows()).map(({ position }) => position)).toEqual([at(4)]);
+    const { rows: streams } = await readModels.pool.query(
+      'select stream from notification_streams where stream = any($1)',
+      [[old.stream, young.stream]],
+    );
+    expect(streams).toHaveLength(2);
+  });
+
+  it("refuses an event of another account's stream, and a type of a newer program", async () => {
+    const one = created(CUSTOMER, 5, daysAgo(0));
+    const foreign = { ...one, metadata: { ...one.metadata, customerId: CUSTOMER + 1 } };
+    await expect(apply([foreign])).rejects.toMatchObject({ name: 'UnprojectableEventError' });
+    await expect(apply([{ ...one, type: 'CampaignSold' }])).rejects.toMatchObject({
+      name: 'UnprojectableEventError',
+    });
+  });
+});
