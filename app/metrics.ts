@@ -17,6 +17,15 @@ export const requestDurations = (registry: Registry): Histogram =>
     registers: [registry],
   });
 
+export const registerStreamMetrics = (registry: Registry, open: () => number): void => {
+  const gauge: Gauge = new Gauge({
+    name: 'realtime_streams',
+    help: 'Open realtime streams of this process',
+    registers: [registry],
+    collect: () => gauge.set(open()),
+  });
+};
+
 export const registerAnswerMetrics = (
   registry: Registry,
   answers: Pick<AnswerCache, 'hits' | 'misses'>,

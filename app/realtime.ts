@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
-import { Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import { createFeedCursors } from '../query/notifications/cursor.ts';
 import { createHub, type HubTimes } from '../query/realtime/hub.ts';
 import { createLiveFeed } from '../query/realtime/read-live-feed.ts';
@@ -14,6 +14,7 @@ import type { AnyRoute } from '../shared/http/route.ts';
 import { createOpenStreams } from '../shared/limits/open-streams.ts';
 import type { TenantDatabase } from '../shared/postgres/tenant-database.ts';
 import type { KeyRing } from '../shared/secrets/key-ring.ts';
+import { registerStreamMetrics } from './metrics.ts';
 
 export interface RealtimeParts {
   readonly pool: Pool;
@@ -65,12 +66,7 @@ export const createRealtime = (parts: RealtimeParts): Realtime => {
     const verified = await authenticate(request);
     return verified.outcome === 'verified' ? verified.principal : undefined;
   };
-  const gauge: Gauge = new Gauge({
-    name: 'realtime_streams',
-    help: 'Open realtime streams of this process',
-    registers: [registry],
-    collect: () => gauge.set(hub.size()),
-  });
+  registerStreamMetrics(registry, hub.size);
   return {
     route: realtimeRoute({ hub, cursors, openStreams, verify }),
     close: () =>

@@ -206,9 +206,6 @@ describe('an area that is not implemented', () => {
     '/property-lists/check',
     '/advertisers/1/property-lists',
     '/reporting/metrics',
-    '/webhook-subscriptions',
-    '/webhook-subscriptions/1/deliveries/2/redeliver',
-    '/realtime?topics=campaigns',
     '/activity/',
   ];
   const send = async (path: string, method: string, headers: Readonly<Record<string, string>>) => {
@@ -283,6 +280,7 @@ describe('the paths without a rate limit', () => {
     'GET /.well-known/oauth-protected-resource/mcp/v3',
     'GET /.well-known/oauth-protected-resource/api/v2/buyer',
     'GET /assets/{storageKey}',
+    'GET /api/v2/buyer/realtime',
   ];
 
   it('are these, of all routes', async () => {

@@ -5,6 +5,7 @@ import {
   createMetrics,
   registerAnswerMetrics,
   registerLedgerMetrics,
+  registerStreamMetrics,
   requestDurations,
 } from '../../app/metrics.ts';
 import { createAttemptLog } from '../../command/audit/attempt-log.ts';
@@ -38,6 +39,11 @@ const sources = (pool: Pool): readonly Source[] => [
       registerAnswerMetrics(registry, { hits: 0, misses: 0 });
       createAttemptLog({ pool, clock, log: pino({ level: 'silent' }), registry, subjectOf: () => undefined });
     },
+  },
+  {
+    heading: 'Realtime streams',
+    about: 'In processes with the role `api`.',
+    register: (registry) => registerStreamMetrics(registry, () => 0),
   },
   {
     heading: 'Rate limits',
