@@ -78,7 +78,8 @@ export const startService = async (
   const [progress, changes] = [createProjectionProgress(), createProjectionProgress()];
   const ending = new AbortController();
   let server: RunningServer | undefined;
-  const baseUrl = (): string => baseUrlOf(config, server?.port ?? config.PORT);
+  const port = (): number => server?.port ?? config.PORT;
+  const baseUrl = (): string => baseUrlOf(config, port());
 
   const projections = allProjections.map((one) => replace.projection?.(one) ?? one);
   const projector = createProjector({
@@ -104,6 +105,7 @@ export const startService = async (
     progress,
     readiness: readinessOf(config, installation, projector, worker, rateLimits, objects),
     baseUrl,
+    port,
     isPrepared: () => projector.isRunning(),
     ending: ending.signal,
     registry,

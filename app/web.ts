@@ -26,7 +26,7 @@ import { unavailable } from '../shared/http/errors.ts';
 import { createGate } from '../shared/http/gate.ts';
 import type { ReadinessPart } from '../shared/async/readiness.ts';
 import type { AnyRoute } from '../shared/http/route.ts';
-import type { RouteServices } from '../shared/http/route-handler.ts';
+import type { RefusedRequest, RouteServices } from '../shared/http/route-handler.ts';
 import { securityHeaders } from '../shared/http/security-headers.ts';
 import { serviceRoutes } from '../shared/http/service-routes.ts';
 import { createExecuteOnce } from '../shared/http/execute-once.ts';
@@ -46,6 +46,7 @@ import { consoleRoutes } from './console-pages.ts';
 import { auditedKinds } from '../query/history/all-kinds.ts';
 import { subjectsOfRoutes } from './subjects-of-routes.ts';
 import { registerLedgerMetrics, requestDurations } from './metrics.ts';
+import { createMcp } from './mcp.ts';
 import { createRealtime, type Realtime } from './realtime.ts';
 import { skill } from './skill.ts';
 import { unbuiltPaths } from './unbuilt-areas.ts';
@@ -67,6 +68,8 @@ export interface WebOptions {
   readonly progress: ProjectionProgress;
   readonly readiness: readonly ReadinessPart[];
   readonly baseUrl: () => string;
+  /** Where this process listens. */
+  readonly port: () => number;
   readonly isPrepared: () => boolean;
   readonly ending: AbortSignal;
   readonly registry: Registry;
@@ -113,8 +116,17 @@ export const createWeb = (options: WebOptions): Web => {
   const realtime = isApi ? createRealtime({ ...options, database, authenticate }) : undefined;
   const { brandFetch: fetchBrand, clientMetadataFetch: fetchClientMetadata } = replace;
   const answered = { ...options, database, ledgers, kinds, fetchBrand, fetchClientMetadata };
+  const services = {
+    site,
+    executeOnce: createExecuteOnce(options.idempotency, log),
+    onRefused: (request: RefusedRequest) => attempts.refused(request),
+    keyedDigest: createKeyedDigest('idempotency-fingerprint', keys),
+    log,
+  };
+  const called = isApi ? apiRoutes(answered) : [];
   const routes = [
-    ...(isApi ? apiRoutes(answered) : []),
+    ...called,
+    ...(isApi ? createMcp({ ...options, authenticate, services, routes: called }) : []),
     ...(realtime === undefined ? [] : [realtime.route]),
     ...(isApi ? consoleRoutes() : []),
     ...(replace.routes ?? []),
@@ -147,15 +159,11 @@ export const createWeb = (options: WebOptions): Web => {
       limiter: rateLimits.limiter,
       failedCredentials: rateLimits.failedCredentials,
     }),
-    site,
+    ...services,
     origins: {
       ...origins,
       isRegistered: whenPrepared(options.isPrepared, (origin: string) => origins.isRegistered(origin)),
     },
-    executeOnce: createExecuteOnce(options.idempotency, log),
-    onRefused: (request) => attempts.refused(request),
-    keyedDigest: createKeyedDigest('idempotency-fingerprint', keys),
-    log,
     durations: requestDurations(registry),
     ...(onAnswer === undefined ? {} : { onAnswer }),
   });

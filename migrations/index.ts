@@ -14,6 +14,7 @@ import { eventLog } from './event-log.ts';
 import { eventSources } from './event-sources.ts';
 import { idempotency } from './idempotency.ts';
 import { logChain } from './log-chain.ts';
+import { mcp } from './mcp.ts';
 import { notifications } from './notifications.ts';
 import { oauth } from './oauth.ts';
 import { personalData } from './personal-data.ts';
@@ -62,5 +63,6 @@ export const migrations: readonly Migration[] = [
   catalogs,
   syndication,
   notifications,
+  mcp,
   webhooks,
 ];

@@ -1,0 +1,57 @@
+import { hostname } from 'node:os';
+import type { Pool } from 'pg';
+import type { Logger } from 'pino';
+import { allTools } from '../mcp/all-tools.ts';
+import { mcpRoutes } from '../mcp/routes.ts';
+import { createMcpSessions } from '../mcp/sessions.ts';
+import type { Authenticate } from '../shared/http/authenticate.ts';
+import { createInvokeRoute } from '../shared/http/invoke-route.ts';
+import type { AnyRoute, Route } from '../shared/http/route.ts';
+import type { RouteServices } from '../shared/http/route-handler.ts';
+import type { Config } from './config.ts';
+import { version } from './version.ts';
+
+export interface McpParts {
+  readonly config: Config;
+  readonly pool: Pool;
+  readonly routes: readonly AnyRoute[];
+  readonly services: Pick<RouteServices, 'executeOnce' | 'keyedDigest' | 'onRefused' | 'site'>;
+  readonly authenticate: Authenticate;
+  readonly baseUrl: () => string;
+  /** Where this process listens. */
+  readonly port: () => number;
+  readonly ending: AbortSignal;
+  readonly log: Logger;
+}
+
+const instructions =
+  'The buyer side of an advertising exchange. An account has advertisers; an advertiser has campaigns, creatives, ' +
+  'assets, event sources, audiences and catalogs. Start with get_status. Tools that change something take an ' +
+  'idempotencyKey: repeat a call whose outcome you do not know with the same key, and it is done once.';
+
+export const createMcp = (parts: McpParts): readonly AnyRoute[] => {
+  const { config, pool, services, authenticate, baseUrl, port, log } = parts;
+  const sessions = createMcpSessions({
+    pool,
+    node: () => `${hostname()}:${port()}`,
+    idleMs: config.MCP_SESSION_IDLE_MS,
+  });
+  const isCallable = (one: AnyRoute): one is Route => 'handle' in one;
+  return mcpRoutes({
+    version,
+    instructions,
+    tools: allTools(version),
+    invoke: createInvokeRoute(parts.routes.filter(isCallable), { ...services, log }),
+    callMs: config.MCP_CALL_MS,
+    connectionMs: config.MCP_CONNECTION_MS,
+    sessions,
+    callers: { baseUrl, hosts: config.MCP_HOSTS },
+    site: services.site,
+    verify: async (request) => {
+      const verified = await authenticate(request, '/mcp');
+      return verified.outcome === 'verified' ? verified.principal : undefined;
+    },
+    ending: parts.ending,
+    log,
+  });
+};

@@ -1,0 +1,53 @@
+import type { CallToolResult } from '@modelcontextprotocol/server';
+import type { ApiError } from '../shared/http/errors.ts';
+import type { ToolResult } from './tool.ts';
+
+/** Larger results are described instead of repeated: a client would receive everything twice. */
+const TEXT_BYTES_MAX = 25_000;
+
+export const toolResult = (structuredContent: ToolResult): CallToolResult => {
+  const json = JSON.stringify(structuredContent);
+  const bytes = Buffer.byteLength(json);
+  const text =
+    bytes <= TEXT_BYTES_MAX
+      ? json
+      : `The result has ${bytes} bytes: read structuredContent. Members: ${Object.keys(structuredContent).join(', ')}.`;
+  return { structuredContent: { ...structuredContent }, content: [{ type: 'text', text }] };
+};
+
+type Recovery = 'transient' | 'correctable' | 'terminal';
+
+const TRANSIENT = new Set(['RATE_LIMITED', 'SERVICE_UNAVAILABLE', 'IDEMPOTENCY_IN_FLIGHT']);
+const CORRECTABLE = new Set([
+  'BAD_REQUEST',
+  'VALIDATION_ERROR',
+  'CONFLICT',
+  'IDEMPOTENCY_CONFLICT',
+  'CONFIRMATION_EXPIRED',
+  'NOT_FOUND',
+  'PAYLOAD_TOO_LARGE',
+]);
+
+/** What an agent should do: wait and repeat, correct its arguments, or give up. */
+const recoveryOf = (code: string): Recovery => {
+  if (TRANSIENT.has(code)) return 'transient';
+  return CORRECTABLE.has(code) ? 'correctable' : 'terminal';
+};
+
+/** A refusal is a result that the model can read, not an error of the protocol. */
+export const refusalResult = ({ body, headers = {} }: ApiError): CallToolResult => {
+  const retryAfter = Number(headers['Retry-After']);
+  const refusal = {
+    code: body.code,
+    message: body.message,
+    ...(body.field !== undefined && { field: body.field }),
+    ...(body.details !== undefined && { details: body.details }),
+    ...(retryAfter > 0 && { retry_after: retryAfter }),
+    recovery: recoveryOf(body.code),
+  };
+  return {
+    isError: true,
+    structuredContent: refusal,
+    content: [{ type: 'text', text: JSON.stringify(refusal) }],
+  };
+};

@@ -1,0 +1,96 @@
+import {
+  Server,
+  type CallToolResult,
+  type ListToolsResult,
+  type Tool as ListedTool,
+} from '@modelcontextprotocol/server';
+import { z } from 'zod';
+import { sleep } from '../shared/async/backoff.ts';
+import { apiErrorOf } from '../shared/http/api-error-of.ts';
+import { ApiError } from '../shared/http/errors.ts';
+import type { Caller, InvokeRoute } from '../shared/http/invoke-route.ts';
+import type { Scope } from '../shared/http/principal.ts';
+import { validate } from '../shared/http/validate.ts';
+import { refusalResult, toolResult } from './result.ts';
+import type { Tool } from './tool.ts';
+
+export interface ServerOptions {
+  readonly version: string;
+  readonly instructions: string;
+  readonly tools: readonly Tool[];
+  readonly invoke: InvokeRoute;
+  /** The longest time for a call, ms. Specification, Other bounds: 30 minutes. */
+  readonly callMs: number;
+  /** For errors that are not refusals. */
+  readonly onError: (error: unknown, what: string) => void;
+}
+
+/** @returns makes a server for one request: it offers what the scopes of the caller allow */
+export const createServers = (options: ServerOptions): ((caller: Caller) => Server) => {
+  const byName = new Map(options.tools.map((one) => [one.name, one]));
+  const listed = new Map(options.tools.map((one) => [one, listedTool(one)]));
+  const listFor = (scopes: readonly Scope[]): readonly ListedTool[] =>
+    options.tools.flatMap((one) => (scopes.includes(one.scope) ? [listed.get(one) as ListedTool] : []));
+  return (caller) => {
+    const server = new Server(
+      { name: 'buyer-exchange', title: 'Buyer Exchange', version: options.version },
+      { capabilities: { tools: {} }, instructions: options.instructions },
+    );
+    server.setRequestHandler('tools/list', async (): Promise<ListToolsResult> => ({
+      tools: [...listFor(caller.principal.scopes)],
+    }));
+    server.setRequestHandler('tools/call', async ({ params }, { mcpReq: { signal } }) => {
+      const called = byName.get(params.name);
+      if (called === undefined)
+        return refusalResult(unknownTool(params.name, listFor(caller.principal.scopes)));
+      const signals = AbortSignal.any([caller.signal, signal]);
+      return callTool(options, called, params.arguments ?? {}, { ...caller, signal: signals });
+    });
+    return server;
+  };
+};
+
+const listedTool = ({ name, title, description, annotations, input, output }: Tool): ListedTool => ({
+  name,
+  title,
+  description,
+  annotations: { title, ...annotations },
+  inputSchema: z.toJSONSchema(input, { io: 'input' }) as ListedTool['inputSchema'],
+  outputSchema: z.toJSONSchema(output, { io: 'output' }) as NonNullable<ListedTool['outputSchema']>,
+});
+
+const callTool = async (
+  { invoke, callMs, onError }: ServerOptions,
+  called: Tool,
+  given: unknown,
+  caller: Caller,
+): Promise<CallToolResult> => {
+  const over = new AbortController();
+  try {
+    const input = validate(called.input, given);
+    const call = { caller, invoke: invoke.bind(undefined, caller) };
+    const result = await Promise.race([called.run(input, call), timeIsUp(callMs, over.signal)]);
+    return toolResult(result);
+  } catch (error) {
+    const refusal = apiErrorOf(error);
+    if (refusal.status >= 500) onError(error, called.name);
+    return refusalResult(refusal);
+  } finally {
+    over.abort();
+  }
+};
+
+/** Specification, MCP tool call exceeds 30 minutes. */
+const timeIsUp = async (callMs: number, signal: AbortSignal): Promise<never> => {
+  await sleep(callMs, signal);
+  throw new ApiError({
+    code: 'SERVICE_UNAVAILABLE',
+    message: 'The call took too long. It may have completed; read state before retrying.',
+  });
+};
+
+const unknownTool = (name: string, offered: readonly ListedTool[]): ApiError =>
+  new ApiError({
+    code: 'NOT_FOUND',
+    message: `There is no tool ${JSON.stringify(name.slice(0, 100))}. Offered: ${offered.map((one) => one.name).join(', ')}.`,
+  });

@@ -1,0 +1,90 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { Pool } from 'pg';
+
+/** Whose session it is: nobody else can use it. */
+export interface SessionHolder {
+  readonly customerId: number;
+  readonly credential: string;
+}
+
+/**
+ * Sessions of agents that speak a protocol version up to 2025-11-25. A session holds nothing but its existence, so any
+ * process serves it.
+ */
+export interface McpSessions {
+  /** Above the limit of a credential, its session that was used longest ago ends. @returns the id */
+  begin(holder: SessionHolder, client: string): Promise<string>;
+  /** @returns false if there is no such session of this holder, or it was idle for too long */
+  use(holder: SessionHolder, id: string): Promise<boolean>;
+  end(holder: SessionHolder, id: string): Promise<boolean>;
+}
+
+export interface McpSessionsOptions {
+  readonly pool: Pick<Pool, 'query'>;
+  /** Names this process after its restart, too. */
+  readonly node: () => string;
+  /** Default of the specification: 60 minutes. */
+  readonly idleMs: number;
+}
+
+export const SESSIONS_OF_CREDENTIAL_MAX = 20;
+/** Of the idle time: a session in use is not written at each request. */
+const USE_RECORDED_AFTER = 1 / 60;
+
+const hashOf = (id: string): Buffer => createHash('sha256').update(id).digest();
+
+export const createMcpSessions = ({ pool, node, idleMs }: McpSessionsOptions): McpSessions => {
+  let dropped: Promise<unknown> | undefined;
+  /** Specification, Other bounds: a restart of the server ends its sessions. */
+  const dropEarlier = async (): Promise<void> => {
+    dropped ??= pool.query('delete from mcp_sessions where node = $1', [node()]).catch((error: unknown) => {
+      dropped = undefined;
+      throw error;
+    });
+    await dropped;
+  };
+  const isLive = `used_at > clock_timestamp() - ${idleMs} * interval '1 millisecond'`;
+  return {
+    begin: async ({ customerId, credential }, client) => {
+      await dropEarlier();
+      const id = randomBytes(24).toString('base64url');
+      await pool.query({
+        name: 'mcp-session-begin',
+        text: `with ended as (
+                 delete from mcp_sessions where id_hash in (
+                   select id_hash from mcp_sessions where customer_id = $2 and credential = $3
+                   order by used_at desc offset ${SESSIONS_OF_CREDENTIAL_MAX - 1}))
+               insert into mcp_sessions (id_hash, customer_id, credential, node, client) values ($1, $2, $3, $4, $5)`,
+        values: [hashOf(id), customerId, credential, node(), client],
+      });
+      return id;
+    },
+    use: async ({ customerId, credential }, id) => {
+      await dropEarlier();
+      const key = [hashOf(id), customerId, credential];
+      const { rows } = await pool.query<{ isStale: boolean }>({
+        name: 'mcp-session-use',
+        text: `select used_at < clock_timestamp() - ${idleMs * USE_RECORDED_AFTER} * interval '1 millisecond' as "isStale"
+               from mcp_sessions where id_hash = $1 and customer_id = $2 and credential = $3 and ${isLive}`,
+        values: key,
+      });
+      const [row] = rows;
+      if (row?.isStale === true) {
+        await pool.query({
+          name: 'mcp-session-record-use',
+          text: 'update mcp_sessions set used_at = clock_timestamp() where id_hash = $1',
+          values: key.slice(0, 1),
+        });
+      }
+      return row !== undefined;
+    },
+    end: async ({ customerId, credential }, id) => {
+      const { rowCount } = await pool.query({
+        name: 'mcp-session-end',
+        text: `delete from mcp_sessions where id_hash = $1 and customer_id = $2 and credential = $3 and ${isLive}`,
+        values: [hashOf(id), customerId, credential],
+      });
+      return rowCount === 1;
+    },
+  };
+};

@@ -1,0 +1,21 @@
+import type { Knex } from 'knex';
+import { code, createTenantTable } from './schema.ts';
+
+/** `mcp_sessions`: sessions of agents, of protocol versions up to 2025-11-25. Of its id only the hash is kept. */
+export const mcp = {
+  name: '0.2-mcp',
+  up: async (knex: Knex): Promise<void> => {
+    await createTenantTable(knex, 'mcp_sessions', (table) => {
+      table.binary('id_hash').notNullable();
+      code(table, 'credential').notNullable();
+      code(table, 'node').notNullable();
+      code(table, 'client').notNullable();
+      table.timestamp('started_at').notNullable().defaultTo(knex.fn.now());
+      table.timestamp('used_at').notNullable().defaultTo(knex.fn.now());
+      table.primary(['id_hash']);
+      table.index(['customer_id', 'credential', 'used_at'], 'mcp_sessions_of_credential');
+      table.index(['used_at'], 'mcp_sessions_by_use');
+      table.index(['node'], 'mcp_sessions_of_node');
+    });
+  },
+};
