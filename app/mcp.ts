@@ -2,7 +2,8 @@ import { hostname } from 'node:os';
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
 import { allTools } from '../mcp/all-tools.ts';
-import { mcpRoutes } from '../mcp/routes.ts';
+import { mcpRoutes, type McpOptions } from '../mcp/routes.ts';
+import { createServers } from '../mcp/server.ts';
 import { createMcpSessions } from '../mcp/sessions.ts';
 import type { Authenticate } from '../shared/http/authenticate.ts';
 import { createInvokeRoute } from '../shared/http/invoke-route.ts';
@@ -21,6 +22,8 @@ export interface McpParts {
   /** Where this process listens. */
   readonly port: () => number;
   readonly ending: AbortSignal;
+  /** For tests. */
+  readonly replace: { readonly mcpServer?: McpOptions['serverFor'] };
   readonly log: Logger;
 }
 
@@ -37,12 +40,20 @@ export const createMcp = (parts: McpParts): readonly AnyRoute[] => {
     idleMs: config.MCP_SESSION_IDLE_MS,
   });
   const isCallable = (one: AnyRoute): one is Route => 'handle' in one;
+  const tools = allTools(version);
+  const scopes = new Map(tools.map(({ name, scope }) => [name, scope]));
   return mcpRoutes({
-    version,
-    instructions,
-    tools: allTools(version),
-    invoke: createInvokeRoute(parts.routes.filter(isCallable), { ...services, log }),
-    callMs: config.MCP_CALL_MS,
+    serverFor:
+      parts.replace.mcpServer ??
+      createServers({
+        version,
+        instructions,
+        tools,
+        invoke: createInvokeRoute(parts.routes.filter(isCallable), { ...services, log }),
+        callMs: config.MCP_CALL_MS,
+        onError: (error, what) => log.error({ err: error, tool: what }, 'a tool failed'),
+      }),
+    scopeOf: (name) => scopes.get(name),
     connectionMs: config.MCP_CONNECTION_MS,
     sessions,
     callers: { baseUrl, hosts: config.MCP_HOSTS },

@@ -5,6 +5,7 @@ import { createConfirmations } from '../command/conversions/confirmations.ts';
 import type { Segments } from '../command/conversions/segments.ts';
 import { allProjections } from '../projections/all-projections.ts';
 import type { Projection } from '../projections/engine/projection.ts';
+import type { McpOptions } from '../mcp/routes.ts';
 import type { HubTimes } from '../query/realtime/hub.ts';
 import { systemClock as clock } from '../shared/async/clock.ts';
 import { baseUrlOf } from './base-url.ts';
@@ -57,6 +58,7 @@ export interface Replacements {
   readonly clientMetadataFetch?: OutboundFetch;
   readonly routes?: readonly AnyRoute[];
   readonly realtime?: Partial<HubTimes>;
+  readonly mcpServer?: McpOptions['serverFor'];
 }
 
 /** The server listens immediately. While the database is unavailable, it answers 503 and retries. */

@@ -8,6 +8,7 @@ import { createLedgers } from '../command/conversions/ledgers.ts';
 import { createSegments } from './lookups/conversion-segments.ts';
 import type { Segments } from '../command/conversions/segments.ts';
 import { Scope } from '../domain/accounts/access.ts';
+import type { McpOptions } from '../mcp/routes.ts';
 import type { HubTimes } from '../query/realtime/hub.ts';
 import { createBrowserOrigins } from '../query/accounts/browser-origins.ts';
 import { verifyAccessToken } from '../query/accounts/verify-access-token.ts';
@@ -83,6 +84,7 @@ export interface WebOptions {
     readonly clientMetadataFetch?: OutboundFetch;
     readonly routes?: readonly AnyRoute[];
     readonly realtime?: Partial<HubTimes>;
+    readonly mcpServer?: McpOptions['serverFor'];
   };
 }
 

@@ -1,5 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { localhostAllowedHostnames, validateHostHeader } from '@modelcontextprotocol/server';
+import {
+  localhostAllowedHostnames,
+  localhostAllowedOrigins,
+  validateHostHeader,
+  validateOriginHeader,
+} from '@modelcontextprotocol/server';
 import { ApiError } from '../shared/http/errors.ts';
 import { isFromForeignPage } from '../shared/http/own-origin.ts';
 
@@ -25,8 +30,9 @@ export const refuseForeignCaller = (
       'The Host of the request is not a name of this service. Use the address of BASE_URL, or add the name to MCP_HOSTS.',
     );
   }
-  const isRegistered = response.hasHeader('Access-Control-Allow-Origin');
-  if (origin !== undefined && !isRegistered && isFromForeignPage(request, baseUrl())) {
+  if (origin === undefined || response.hasHeader('Access-Control-Allow-Origin')) return;
+  const isOfThisMachine = validateOriginHeader(origin, localhostAllowedOrigins()).ok;
+  if (!isOfThisMachine && isFromForeignPage(request, baseUrl())) {
     throw forbidden('Pages of this origin may not connect. Register it: POST /api/v2/buyer/browser-origins.');
   }
 };

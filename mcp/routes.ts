@@ -2,10 +2,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
   createMcpHandler,
   isInitializeRequest,
+  isJSONRPCResponse,
   isLegacyRequest,
   legacyStatelessFallback,
   type McpHandlerRequestOptions,
+  type McpServer,
   type McpServerFactory,
+  type Server,
 } from '@modelcontextprotocol/server';
 import { toNodeHandler, type NodeIncomingMessageLike } from '@modelcontextprotocol/node';
 import type { Logger } from 'pino';
@@ -13,7 +16,7 @@ import { readJsonBytes } from '../shared/http/body.ts';
 import type { Site } from '../shared/http/challenge.ts';
 import { ApiError } from '../shared/http/errors.ts';
 import type { Caller } from '../shared/http/invoke-route.ts';
-import type { Principal } from '../shared/http/principal.ts';
+import type { Principal, Scope } from '../shared/http/principal.ts';
 import { refuseScope } from '../shared/http/refuse-forbidden.ts';
 import type { HandedOverContext, HandedOverRoute } from '../shared/http/route.ts';
 import { sendText } from '../shared/http/send.ts';
@@ -21,10 +24,14 @@ import { actorOverMcp } from '../domain/history/actor.ts';
 import { refuseForeignCaller, type AllowedCallers } from './allowed-callers.ts';
 import { rpcErrorBody, rpcErrors, type RpcError } from './json-rpc.ts';
 import { createKeepAliveStreams } from './keep-alive-streams.ts';
-import { createServers, type ServerOptions } from './server.ts';
-import type { McpSessions, SessionHolder } from './sessions.ts';
+import { SessionTransport, type SessionLink } from './session-transport.ts';
+import type { McpSession, McpSessions, SessionHolder } from './sessions.ts';
 
-export interface McpOptions extends Omit<ServerOptions, 'onError'> {
+export interface McpOptions {
+  /** Makes the server for one request. */
+  readonly serverFor: (caller: Caller) => Server | McpServer;
+  /** What a credential needs for a tool; undefined for an unknown one. */
+  readonly scopeOf: (tool: string) => Scope | undefined;
   readonly sessions: McpSessions;
   readonly callers: AllowedCallers;
   readonly site: Site;
@@ -92,34 +99,39 @@ export const mcpRoutes = (options: McpOptions): readonly HandedOverRoute[] => {
 };
 
 const servePost = (options: McpOptions): Serve => {
-  const { log, tools, site, sessions } = options;
-  const onError = (error: unknown, what: string): void => log.error({ err: error, what }, 'a tool failed');
-  const serverFor = createServers({ ...options, onError });
-  const factory: McpServerFactory = ({ authInfo }) => serverFor(authInfo?.extra?.['caller'] as Caller);
+  const { log, serverFor, scopeOf, site, sessions } = options;
+  const factory: McpServerFactory = ({ authInfo }) => {
+    const { caller, session } = authInfo?.extra as unknown as Handed;
+    const server = serverFor(caller);
+    if (session !== undefined) linkToSession(server, { ...session, signal: caller.signal });
+    return server;
+  };
   const report = (error: Error): void => log.debug({ err: error }, 'MCP');
   const modern = createMcpHandler(factory, { legacy: 'reject', keepAliveMs: KEEP_ALIVE_MS, onerror: report });
   const legacy = legacyStatelessFallback(factory, report);
-  const scopes = new Map(tools.map(({ name, scope }) => [name, scope]));
   options.ending.addEventListener('abort', () => void modern.close());
 
   const answerLegacy = async (
     request: Request,
-    handed: McpHandlerRequestOptions,
+    { caller, parsedBody }: { readonly caller: Caller; readonly parsedBody: unknown },
     holder: SessionHolder,
   ): Promise<Response> => {
-    const { parsedBody } = handed;
     if (isInitializeRequest(parsedBody)) {
-      const answer = await legacy(request, handed);
+      const answer = await legacy(request, handedOver({ caller }, parsedBody));
       if (!answer.ok) return answer;
       const headers = new Headers(answer.headers);
-      const { name, version } = parsedBody.params.clientInfo;
-      headers.set('Mcp-Session-Id', await sessions.begin(holder, `${name} ${version}`.slice(0, 200)));
+      headers.set('Mcp-Session-Id', await sessions.begin(holder, parsedBody.params));
       return new Response(answer.body, { status: answer.status, headers });
     }
     const id = request.headers.get('mcp-session-id');
     if (id === null) return rpcResponse(rpcErrors.noSession);
-    if (!(await sessions.use(holder, id))) return rpcResponse(rpcErrors.unknownSession);
-    return legacy(request, handed);
+    const session = await sessions.use(holder, id);
+    if (session === undefined) return rpcResponse(rpcErrors.unknownSession);
+    if (isJSONRPCResponse(parsedBody)) {
+      await session.questions.answer(String(parsedBody.id), parsedBody);
+      return new Response(null, { status: 202 });
+    }
+    return legacy(request, handedOver({ caller, session }, parsedBody));
   };
 
   return async (path, request, response, context) => {
@@ -127,16 +139,15 @@ const servePost = (options: McpOptions): Serve => {
     const parsedBody = parsedOf(bytes);
     if (parsedBody === undefined) return sendRpcError(response, rpcErrors.parse);
     refuseTools(parsedBody, (name) => {
-      const access = scopes.get(name);
+      const access = scopeOf(name);
       if (access !== undefined) refuseScope({ access, resource: path }, context.principal, site);
     });
     response.setHeader('Cache-Control', 'no-store');
     const fetch = async (received: Request): Promise<Response> => {
       const caller = callerOf(context, received.signal);
-      const authInfo = { token: '', clientId: caller.principal.actor, scopes: [], extra: { caller } };
-      const handed = { authInfo, parsedBody };
-      const isLegacy = await isLegacyRequest(received, parsedBody);
-      return isLegacy ? answerLegacy(received, handed, holderOf(context)) : modern.fetch(received, handed);
+      return (await isLegacyRequest(received, parsedBody))
+        ? answerLegacy(received, { caller, parsedBody }, holderOf(context))
+        : modern.fetch(received, handedOver({ caller }, parsedBody));
     };
     // The adapter reads only these members of the request.
     await toNodeHandler({ fetch }, { onerror: report })(
@@ -172,9 +183,11 @@ const serveSessions = ({
     };
   return {
     get: withSession(async (id, holder, request, response) => {
-      if (!(await sessions.use(holder, id))) return false;
+      if ((await sessions.use(holder, id)) === undefined) return false;
       const isAllowed = async (): Promise<boolean> =>
-        (await verify(request)) !== undefined && !ending.aborted && (await sessions.use(holder, id));
+        (await verify(request)) !== undefined &&
+        !ending.aborted &&
+        (await sessions.use(holder, id)) !== undefined;
       streams.open(id, response, isAllowed);
       return true;
     }),
@@ -183,6 +196,28 @@ const serveSessions = ({
       response.writeHead(204).end();
       return true;
     }),
+  };
+};
+
+/** What the server of one request needs, through the SDK. */
+interface Handed {
+  readonly caller: Caller;
+  readonly session?: McpSession;
+}
+
+const handedOver = (extra: Handed, parsedBody: unknown): McpHandlerRequestOptions => ({
+  authInfo: { token: '', clientId: extra.caller.principal.actor, scopes: [], extra: { ...extra } },
+  parsedBody,
+});
+
+/** Only clients that can be asked have a need for it. */
+const linkToSession = (server: Server | McpServer, link: SessionLink): void => {
+  if (Object.keys(link.initialize.capabilities).length === 0) return;
+  const connect = server.connect.bind(server);
+  server.connect = async (inner) => {
+    const transport = new SessionTransport(inner, link);
+    await connect(transport);
+    transport.restore();
   };
 };
 

@@ -11,8 +11,10 @@ import { ApiError } from '../shared/http/errors.ts';
 import type { Caller, InvokeRoute } from '../shared/http/invoke-route.ts';
 import type { Scope } from '../shared/http/principal.ts';
 import { validate } from '../shared/http/validate.ts';
+import { listedPrompts, promptOf } from './prompts.ts';
+import { listResources, readResource, resourceTemplates } from './resources.ts';
 import { refusalResult, toolResult } from './result.ts';
-import type { Tool } from './tool.ts';
+import type { Tool, ToolCall } from './tool.ts';
 
 export interface ServerOptions {
   readonly version: string;
@@ -34,8 +36,16 @@ export const createServers = (options: ServerOptions): ((caller: Caller) => Serv
   return (caller) => {
     const server = new Server(
       { name: 'buyer-exchange', title: 'Buyer Exchange', version: options.version },
-      { capabilities: { tools: {} }, instructions: options.instructions },
+      {
+        capabilities: { tools: {}, resources: {}, prompts: {} },
+        instructions: options.instructions,
+        cacheHints,
+      },
     );
+    offerContext(server, (signal) => {
+      const own = { ...caller, signal: AbortSignal.any([caller.signal, signal]) };
+      return { caller: own, invoke: options.invoke.bind(undefined, own) };
+    });
     server.setRequestHandler('tools/list', async (): Promise<ListToolsResult> => ({
       tools: [...listFor(caller.principal.scopes)],
     }));
@@ -48,6 +58,27 @@ export const createServers = (options: ServerOptions): ((caller: Caller) => Serv
     });
     return server;
   };
+};
+
+/** Resources and prompts: what a person attaches to a conversation, or begins one with. */
+const offerContext = (server: Server, callOf: (signal: AbortSignal) => ToolCall): void => {
+  server.setRequestHandler('resources/list', (_request, { mcpReq }) => listResources(callOf(mcpReq.signal)));
+  server.setRequestHandler('resources/templates/list', async () => resourceTemplates());
+  server.setRequestHandler('resources/read', ({ params }, { mcpReq }) =>
+    readResource(params.uri, callOf(mcpReq.signal)),
+  );
+  server.setRequestHandler('prompts/list', async () => ({ prompts: [...listedPrompts] }));
+  server.setRequestHandler('prompts/get', async ({ params }) => promptOf(params.name, params.arguments));
+};
+
+/** Lists depend on the scopes of the credential, and change with a release. */
+const LIST_MS = 5 * 60_000;
+const ofCaller = { ttlMs: LIST_MS, cacheScope: 'private' } as const;
+const cacheHints = {
+  'tools/list': ofCaller,
+  'prompts/list': ofCaller,
+  'resources/templates/list': ofCaller,
+  'server/discover': ofCaller,
 };
 
 const listedTool = ({ name, title, description, annotations, input, output }: Tool): ListedTool => ({

@@ -144,6 +144,7 @@ const owned = {
   rate_limits: own(['shared/limits/']),
   realtime_leases: own(['shared/limits/']),
   realtime_nodes: own(['shared/limits/'], 'app/housekeeping.ts'),
+  mcp_questions: own(['mcp/']),
   mcp_sessions: own(['mcp/'], 'app/housekeeping.ts'),
   log_checkpoints: own(['shared/log-chain/']),
   log_keys: own(['shared/log-chain/']),
