@@ -34,7 +34,12 @@ export const conformanceServer = (): McpServer => {
   const server = new McpServer(
     { name: 'conformance', version: '1.0.0' },
     {
-      capabilities: { tools: {}, resources: {}, prompts: {}, completions: {} },
+      capabilities: {
+        tools: { listChanged: false },
+        resources: { listChanged: false },
+        prompts: { listChanged: false },
+        completions: {},
+      },
       requestState: { verify: codec.verify },
     },
   );
