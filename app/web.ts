@@ -49,6 +49,7 @@ import { subjectsOfRoutes } from './subjects-of-routes.ts';
 import { registerLedgerMetrics, requestDurations } from './metrics.ts';
 import { createMcp } from './mcp.ts';
 import { createRealtime, type Realtime } from './realtime.ts';
+import { llms } from './llms.ts';
 import { skill } from './skill.ts';
 import { unbuiltPaths } from './unbuilt-areas.ts';
 
@@ -146,6 +147,7 @@ export const createWeb = (options: WebOptions): Web => {
     version,
     apiName: 'Buyer',
     skill,
+    llms,
     resources: protectedResources,
     ...(isApi ? { webhooks: webhookDeclarations } : {}),
     pages: ['/console/sign-in', '/console/sign-up'],

@@ -268,6 +268,13 @@ const rows: Readonly<Record<string, Row>> = {
   // Ids of frames contain the time; the client's waits differ.
   streamEvents: { query: '?since=earliest', varies: /^(id|retry): .*$/gm },
   listWebhookEventTypes: {},
+  // Messages of another protocol: `mcp.e2e.test.ts`, and each tool in `mcp-tools.e2e.test.ts`.
+  ...Object.fromEntries(
+    ['callMcp', 'streamMcp', 'endMcpSession', 'callMcpV3', 'streamMcpV3', 'endMcpV3Session'].map((id) => [
+      id,
+      {},
+    ]),
+  ),
   getRequest: { refersTo: ['request'] },
   ...historyRows({
     Advertiser: ['advertiser', 'archived'],
@@ -342,6 +349,7 @@ const publicRows: Readonly<Record<string, 'upload' | 'bytes' | 'nothing' | 'prot
   getLive: 'nothing',
   getOpenApiYaml: 'nothing',
   getBuyerOpenApiYaml: 'nothing',
+  getLlms: 'nothing',
   getSkill: 'nothing',
   getBuyerSkill: 'nothing',
   getProtectedResource: 'nothing',
