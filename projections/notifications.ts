@@ -1,6 +1,7 @@
 import type { QueryConfig } from 'pg';
 import { KEPT_DAYS } from '../domain/notifications/kept-days.ts';
 import { notifiedCategories, notifiedTypes } from '../domain/notifications/notifications-of.ts';
+import { recordPositions } from '../shared/follow-log/record-position.ts';
 import { int4Array, int8Array, textArray, uuidArray } from '../shared/postgres/binary-array.ts';
 import { advertisersOfStreams } from './advertisers-of-streams.ts';
 import type { Projection, Purpose } from './engine/projection.ts';
@@ -21,6 +22,8 @@ export const notificationsProjection: Projection = {
   },
   apply: async (client, events, purpose) => {
     const rows = events.flatMap(notificationsIn);
+    // A copy has only rows that are shown already.
+    if (purpose !== 'rows') await recordPositions(client, rows.map(placeOf));
     const advertisers = await advertisersOfStreams(client, 'notification_streams', events);
     await sendInOrder(
       client,
@@ -31,6 +34,11 @@ export const notificationsProjection: Projection = {
     );
   },
 };
+
+const placeOf = ({ event: { metadata, position } }: EventNotification) => ({
+  customerId: metadata.customerId,
+  position,
+});
 
 function* inserts(rows: readonly EventNotification[], purpose: Purpose | undefined): Generator<QueryConfig> {
   for (const piece of inPieces(rows)) yield insertStatement(piece, purpose);

@@ -81,6 +81,24 @@ const firstMessage = (event: RecordedEvent): string => notificationIdOf(event.id
 const setStates = (state: string): Promise<unknown> =>
   query(`update webhook_deliveries set state = $1, attempts = 10, last_attempt_at = now()`, [state]);
 
+describe('the position of the account', () => {
+  it('is recorded with its deliveries: a receiver that reads the account must find what it was told', async () => {
+    const positions = () => query('select customer_id, position from account_positions');
+    await query('truncate account_positions');
+    account.archiveAdvertiser(1);
+    account.subscribe(ONE);
+    await project();
+    expect(await positions()).toEqual([]);
+    const { position } = account.restoreAdvertiser(1);
+    account.createCampaign(CAMPAIGN, 2);
+    account.change(ONE, 'SubscriptionPaused');
+    const last = account.pauseCampaign(CAMPAIGN);
+    await project([3]);
+    expect(await positions()).toEqual([{ customer_id: '7', position: last.position }]);
+    expect(position < last.position).toBe(true);
+  });
+});
+
 describe('which subscriptions get a notification', () => {
   it('those created before its event, with the id of both', async () => {
     account.archiveAdvertiser(1);
