@@ -1,4 +1,5 @@
-import type { QueryConfig } from 'pg';
+import type { ClientBase, QueryConfig } from 'pg';
+import { LATE_IDX } from '../domain/notifications/feed-order.ts';
 import { KEPT_DAYS } from '../domain/notifications/kept-days.ts';
 import { notifiedCategories, notifiedTypes } from '../domain/notifications/notifications-of.ts';
 import { recordPositions } from '../shared/follow-log/record-position.ts';
@@ -25,14 +26,43 @@ export const notificationsProjection: Projection = {
     // A copy has only rows that are shown already.
     if (purpose !== 'rows') await recordPositions(client, rows.map(placeOf));
     const advertisers = await advertisersOfStreams(client, 'notification_streams', events);
-    await sendInOrder(
-      client,
-      inserts(
-        rows.map((row) => ({ ...row, advertiserId: advertisers.get(row.event.stream) })),
-        purpose,
-      ),
-    );
+    const named = rows.map((row) => ({ ...row, advertiserId: advertisers.get(row.event.stream) }));
+    const placed = purpose === 'late' ? await placedLast(client, named) : named.map(placedByEvent);
+    await sendInOrder(client, inserts(placed, purpose));
   },
+};
+
+interface PlacedNotification extends EventNotification {
+  readonly position: string;
+}
+
+const placedByEvent = (row: EventNotification): PlacedNotification => ({
+  ...row,
+  position: row.event.position,
+});
+
+/** The caller holds the checkpoint, so no reader has a cursor after it, except after others that came late. */
+const placedLast = async (
+  client: ClientBase,
+  rows: readonly EventNotification[],
+): Promise<readonly PlacedNotification[]> => {
+  const next = new Map<number, number>();
+  const { rows: found } = await client.query<{ customer_id: string; position: string; next: number }>({
+    name: 'notifications-late',
+    text: `select a.customer_id, c.position, greatest($2, 1 + (
+             select max(n.idx) from notifications n
+             where n.customer_id = a.customer_id and n.position = c.position))::int as next
+           from unnest($1::bigint[]) as a(customer_id), projection_checkpoints c where c.name = 'notifications'`,
+    values: [int8Array([...new Set(rows.map(({ event }) => event.metadata.customerId))]), LATE_IDX],
+  });
+  for (const row of found) next.set(Number(row.customer_id), row.next);
+  const position = found[0]?.position;
+  return rows.map((row) => {
+    const { customerId } = row.event.metadata;
+    const idx = next.get(customerId) ?? LATE_IDX;
+    next.set(customerId, idx + 1);
+    return { ...row, position: position ?? row.event.position, idx };
+  });
 };
 
 const placeOf = ({ event: { metadata, position } }: EventNotification) => ({
@@ -40,13 +70,13 @@ const placeOf = ({ event: { metadata, position } }: EventNotification) => ({
   position,
 });
 
-function* inserts(rows: readonly EventNotification[], purpose: Purpose | undefined): Generator<QueryConfig> {
+function* inserts(rows: readonly PlacedNotification[], purpose: Purpose | undefined): Generator<QueryConfig> {
   for (const piece of inPieces(rows)) yield insertStatement(piece, purpose);
 }
 
 /** A copy is made of the whole log, and the purge would delete most of its rows. */
-const insertStatement = (rows: readonly EventNotification[], purpose: Purpose | undefined): QueryConfig => {
-  const texts = (of: (row: EventNotification) => string): Buffer => textArray(rows.map(of));
+const insertStatement = (rows: readonly PlacedNotification[], purpose: Purpose | undefined): QueryConfig => {
+  const texts = (of: (row: PlacedNotification) => string): Buffer => textArray(rows.map(of));
   return {
     name: 'notifications-insert',
     text: `insert into notifications (customer_id, position, idx, id, kind, resource_type, resource_id,
@@ -62,7 +92,7 @@ const insertStatement = (rows: readonly EventNotification[], purpose: Purpose | 
            on conflict do nothing`,
     values: [
       int8Array(rows.map(({ event }) => event.metadata.customerId)),
-      texts(({ event }) => event.position),
+      texts(({ position }) => position),
       int4Array(rows.map(({ idx }) => idx)),
       uuidArray(rows.map(({ id }) => id)),
       texts(({ kind }) => kind),
