@@ -364,6 +364,27 @@ describe('a replay', () => {
   const replay = (replayId: string, eventTypes: readonly string[] = []): RecordedEvent =>
     account.change(ONE, 'ReplayRequested', { ...period, replayId, eventTypes: [...eventTypes] });
 
+  it('of adjacent periods delivers each notification once', async () => {
+    const [first, second] = ['2026-11-01T10:00:00.000Z', '2026-11-01T10:00:00.001Z'];
+    const stream = 'advertiser-7-1';
+    const events = [first, second].map((occurredAt, n) =>
+      log.append({
+        customerId: 7,
+        stream,
+        type: n === 0 ? 'AdvertiserArchived' : 'AdvertiserRestored',
+        occurredAt,
+      }),
+    );
+    account.subscribe(ONE);
+    const [since, until] = [period.since, period.until];
+    account.change(ONE, 'ReplayRequested', { since, until: second, replayId: randomUUID(), eventTypes: [] });
+    account.change(ONE, 'ReplayRequested', { since: second, until, replayId: randomUUID(), eventTypes: [] });
+    await project();
+    await projectFeed();
+    expect(await changeRows()).toBe(2);
+    expect((await rows()).map(({ message }) => message)).toEqual(events.map(firstMessage));
+  });
+
   it('delivers the notifications of the period, also those never sent, once each', async () => {
     const before = account.archiveAdvertiser(1);
     account.createCampaign(CAMPAIGN, 1);
@@ -453,6 +474,21 @@ it('a poison event parks its stream, and the others keep their order in the batc
 describe('retention', () => {
   const purge = async (what: keyof ReturnType<typeof expiredRows>): Promise<number> =>
     expiredRows(readModels.pool)[what].purge(1_000);
+
+  it('keeps a delivery that waits for an attempt, however old: it was requested again', async () => {
+    account.subscribe(ONE);
+    account.archiveAdvertiser(1);
+    account.restoreAdvertiser(1);
+    await project();
+    await query(`update webhook_deliveries set created_at = now() - interval '31 days'`);
+    await query(
+      `update webhook_deliveries set due_at = now() - interval '8 days' where kind like '%restored'`,
+    );
+    expect(await purge('deliveries of webhooks')).toBe(1);
+    expect(await kindsOf(ONE)).toEqual(['advertiser.archived']);
+    await setStates('failed');
+    expect(await purge('deliveries of webhooks')).toBe(1);
+  });
 
   it('keeps deliveries 30 days, messages as long as their deliveries, deleted endpoints as long as theirs', async () => {
     account.subscribe(ONE);
