@@ -145,9 +145,12 @@ const addEffect = (
       };
       return change({ is: 'replay', subscriptionId, generation, ...replay }, replayId);
     }
+    // What waits for the next attempt at the old URL need not wait any more.
+    case 'WebhookSubscriptionUpdated':
+      if (cause.data.changes.url !== undefined) enabled.push(endpoint);
+      return;
     // Only later notifications are affected.
     case 'WebhookSubscriptionCreated':
-    case 'WebhookSubscriptionUpdated':
     case 'WebhookSecretRotated':
     case 'WebhookSubscriptionPaused':
       return;

@@ -420,6 +420,30 @@ describe('an attempt that fails', () => {
     },
   );
 
+  it('stops a slow endpoint until the subscriber changes it: then one delivery is tried at once', async () => {
+    const [old, repaired] = [await answering(429, { 'retry-after': '7200' }), await answering(500)];
+    const endpoint = await subscribe(old.url);
+    await insertDeliveries(pool, endpoint, 20);
+    const worker = openWorker();
+    await worker.run();
+    const change = (url: string) =>
+      pool.query('update webhook_endpoints set url = $1, revision = revision + 1, changed_at = now()', [url]);
+    await worker.run();
+    await change(repaired.url);
+    await worker.run();
+    expect(repaired.received).toHaveLength(1);
+    // Its failure stops the endpoint again.
+    await worker.run();
+    expect(repaired.received).toHaveLength(1);
+    const good = await answering(204);
+    await change(good.url);
+    await worker.run();
+    const waiting = (await statesOf(endpoint))['due'] ?? 0;
+    expect(good.received).toHaveLength(20 - waiting);
+    expect(waiting).toBeLessThanOrEqual(old.received.length + 1);
+    expect(await healthOf(endpoint)).toMatchObject({ isSlow: false });
+  });
+
   it('with status 410 is the last one, and disables the endpoint with a notice', async () => {
     const receiver = await answering(410);
     const endpoint = await subscribe(receiver.url);

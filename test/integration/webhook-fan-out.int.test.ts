@@ -222,6 +222,20 @@ describe('the state of a subscription', () => {
     expect(await due()).toEqual([ONE]);
   });
 
+  it('with another URL: what waits is tried now', async () => {
+    account.subscribe(ONE, { eventTypes: ['advertiser.*'] });
+    account.archiveAdvertiser(1);
+    await project();
+    await query(`update work_list set due_at = now() + interval '1 day'`);
+    account.change(ONE, 'SubscriptionUpdated', { changes: { description: 'One' } });
+    await project();
+    const isDue = () => query<{ now: boolean }>('select due_at <= now() as now from work_list');
+    expect(await isDue()).toEqual([{ now: false }]);
+    account.change(ONE, 'SubscriptionUpdated', { changes: { url: 'https://other.example.com/' } });
+    await project();
+    expect(await isDue()).toEqual([{ now: true }]);
+  });
+
   it.each(['gone', 'failing'])('disabled (%s): none are made, due ones are canceled', async (reason) => {
     account.subscribe(ONE, { eventTypes: ['advertiser.*'] });
     account.archiveAdvertiser(1);
