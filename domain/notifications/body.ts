@@ -56,7 +56,7 @@ export const webhookBody = (kind: PublicKind) =>
       }),
       objectOmitted: z.literal(true).optional().meta({
         description:
-          'With `payload: full`: the body would be too large with the resource, or there is no read of it.',
+          'With `payload: full`: the body would be too large with the resource, or the API has no read of the resource.',
       }),
     }),
   );

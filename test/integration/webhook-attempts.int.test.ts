@@ -316,14 +316,14 @@ describe('a delivery', () => {
     expect(data(broken[0]?.messageId)).toMatchObject({ objectOmitted: true });
   });
 
-  it('waits while the event store is away', async () => {
+  it('waits while the event store does not answer', async () => {
     const receiver = await answering(204);
     const endpoint = await subscribe(receiver.url, { payload: 'full' });
     await insertDeliveries(pool, endpoint, 1);
     const readResource = async (): Promise<unknown> => {
-      throw new EventStoreUnavailableError('away');
+      throw new EventStoreUnavailableError('no answer');
     };
-    await expect(openWorker({ readResource }).run()).rejects.toThrow('away');
+    await expect(openWorker({ readResource }).run()).rejects.toThrow('no answer');
     expect(await deliveries(endpoint)).toMatchObject([{ state: 'due', attempts: 0 }]);
     expect(receiver.received).toHaveLength(0);
   });

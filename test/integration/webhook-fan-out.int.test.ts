@@ -82,7 +82,7 @@ const setStates = (state: string): Promise<unknown> =>
   query(`update webhook_deliveries set state = $1, attempts = 10, last_attempt_at = now()`, [state]);
 
 describe('the position of the account', () => {
-  it('is recorded with its deliveries: a receiver that reads the account must find what it was told', async () => {
+  it('is recorded with its deliveries, so that a receiver that reads the account finds the change', async () => {
     const positions = () => query('select customer_id, position from account_positions');
     await query('truncate account_positions');
     account.archiveAdvertiser(1);

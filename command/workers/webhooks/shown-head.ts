@@ -25,7 +25,8 @@ const characterOf = (character: string): string => {
 /** The secret, with its prefix or without it, and its beginning where the text is cut. */
 const patternOf = (secret: string): RegExp => {
   const isPrefixed = secret.startsWith(PREFIX);
-  const key = [...(isPrefixed ? secret.slice(PREFIX.length) : secret)].map(characterOf);
+  const text = isPrefixed ? secret.slice(PREFIX.length) : secret;
+  const key = (text.match(/./g) ?? []).map(characterOf);
   const begin = key.slice(0, PART_MIN).join('');
   const rest = key.slice(PART_MIN);
   const part = rest.reduceRight((following, one) => `(?:${one}${following})?`, '');
