@@ -5,6 +5,7 @@ import { notifiedCategories, notifiedTypes } from '../domain/notifications/notif
 import { recordPositions } from '../shared/follow-log/record-position.ts';
 import { int4Array, int8Array, textArray, uuidArray } from '../shared/postgres/binary-array.ts';
 import { advertisersOfStreams } from './advertisers-of-streams.ts';
+import { positionOf } from './engine/checkpoint.ts';
 import type { Projection, Purpose } from './engine/projection.ts';
 import { inPieces, sendInOrder } from './engine/send-in-order.ts';
 import { notificationsIn, type EventNotification } from './notified-events.ts';
@@ -12,8 +13,10 @@ import { notificationsIn, type EventNotification } from './notified-events.ts';
 /** One day longer than cursors are valid, because clocks differ. */
 export const NOTIFICATION_ROWS_DAYS = KEPT_DAYS + 1;
 
+const NAME = 'notifications';
+
 export const notificationsProjection: Projection = {
-  name: 'notifications',
+  name: NAME,
   categories: notifiedCategories,
   rowEvents: { categories: notifiedCategories, types: notifiedTypes },
   tables: ['notifications', 'notification_streams'],
@@ -46,22 +49,20 @@ const placedLast = async (
   client: ClientBase,
   rows: readonly EventNotification[],
 ): Promise<readonly PlacedNotification[]> => {
-  const next = new Map<number, number>();
-  const { rows: found } = await client.query<{ customer_id: string; position: string; next: number }>({
+  const position = await positionOf(client, NAME);
+  const { rows: found } = await client.query<{ customer_id: string; next: number }>({
     name: 'notifications-late',
-    text: `select a.customer_id, c.position, greatest($2, 1 + (
-             select max(n.idx) from notifications n
-             where n.customer_id = a.customer_id and n.position = c.position))::int as next
-           from unnest($1::bigint[]) as a(customer_id), projection_checkpoints c where c.name = 'notifications'`,
-    values: [int8Array([...new Set(rows.map(({ event }) => event.metadata.customerId))]), LATE_IDX],
+    text: `select a.customer_id, greatest($3, 1 + (
+             select max(n.idx) from notifications n where n.customer_id = a.customer_id and n.position = $2))::int as next
+           from unnest($1::bigint[]) as a(customer_id)`,
+    values: [int8Array([...new Set(rows.map(({ event }) => event.metadata.customerId))]), position, LATE_IDX],
   });
-  for (const row of found) next.set(Number(row.customer_id), row.next);
-  const position = found[0]?.position;
+  const next = new Map(found.map((row): [number, number] => [Number(row.customer_id), row.next]));
   return rows.map((row) => {
     const { customerId } = row.event.metadata;
     const idx = next.get(customerId) ?? LATE_IDX;
     next.set(customerId, idx + 1);
-    return { ...row, position: position ?? row.event.position, idx };
+    return { ...row, position, idx };
   });
 };
 
