@@ -82,7 +82,7 @@ export const RecoverWebhookBody = z
 export const ReplayWebhookBody = z
   .object({
     since: instant().meta({ description: 'At most 30 days ago.' }),
-    until: instant().optional().meta({ description: 'Default: now.' }),
+    until: instant().optional().meta({ description: 'Not included. Default: now.' }),
     eventTypes: EventTypes.optional().meta({ description: 'Default: those of the subscription.' }),
   })
   .meta({ id: 'ReplayWebhook' });

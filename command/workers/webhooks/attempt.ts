@@ -6,6 +6,7 @@ import type { OutboundPosts, PostAnswer } from '../../../shared/outbound/outboun
 import { retryAfterMs } from '../../../shared/outbound/retry-after.ts';
 import type { DueDelivery, Endpoint, SubscriptionKey } from './delivery-rows.ts';
 import type { BodyOf } from './message-body.ts';
+import { shownHead } from './shown-head.ts';
 import type { Attempt, Outcome } from './settle-outcomes.ts';
 import { signedHeaders, type Secrets } from './sign.ts';
 
@@ -76,13 +77,6 @@ const resultOf = (answer: PostAnswer, secrets: Secrets): Pick<Attempt, 'status' 
   const { status, head } = answer;
   const error = status >= 200 && status < 300 ? undefined : 'status';
   return { status, error, head: shownHead(head, secrets) };
-};
-
-/** Valid text without NUL, which Postgres refuses, and without the secrets, which a receiver may echo. */
-const shownHead = (head: Buffer, secrets: Secrets): string => {
-  // A stream's decoder leaves out a character that the cut has split.
-  const text = new TextDecoder().decode(head, { stream: true }).replaceAll('\0', '\uFFFD');
-  return secrets.reduce((shown, secret) => shown.replaceAll(secret, '[secret]'), text);
 };
 
 const outcomeOf = (
