@@ -178,6 +178,15 @@ const served: Readonly<Record<string, readonly Example[]>> = {
     },
     { words: () => ['another'], lines: [] },
   ],
+  // With a valid key it does not end: listen.e2e.test.ts.
+  listen: [
+    {
+      words: () => ['--forward-to', 'http://127.0.0.1:4400', '--url', service.baseUrl, '--key', 'bx_unknown'],
+      status: 1,
+      lines: [{ listening: text, forwardTo: 'http://127.0.0.1:4400', secret: text }],
+    },
+    { words: () => ['--forward-to', '127.0.0.1:4400', '--key', 'bx_unknown'], status: 2, lines: [] },
+  ],
   history: [
     {
       words: () => historyOf('/history?take=1'),
