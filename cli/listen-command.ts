@@ -6,7 +6,7 @@ import { newSecret } from '../command/webhooks/signing-secret.ts';
 import { isHttpUrl } from '../domain/values.ts';
 import { SigningSecret } from '../domain/webhooks/input.ts';
 import type { OperatorCommand, Tools } from './command.ts';
-import { forward, isDelivered, type Forwarded, type ForwardOptions } from './listen/forward.ts';
+import { forward, isDelivered, type ForwardOutcome, type ForwardOptions } from './listen/forward.ts';
 import { streamFrames } from './listen/stream-frames.ts';
 import { ArgumentsError, parseId, readOptions } from './parse-args.ts';
 
@@ -139,7 +139,7 @@ const forwardEvent = async (
   return [{ id, type, resourceType, resourceId, revision, ...forwarded }, line];
 };
 
-const answerOf = (forwarded: Forwarded): string => {
+const answerOf = (forwarded: ForwardOutcome): string => {
   const { status, error = '', attempts, durationMs } = forwarded;
   const times = attempts === 1 ? '' : `, attempt ${attempts}`;
   const end = isDelivered(forwarded) ? '' : ', left out';

@@ -12,9 +12,9 @@ export interface ForwardOptions {
   readonly isBearer: boolean;
 }
 
-export interface Forwarded {
+export interface ForwardOutcome {
   readonly attempts: number;
-  /** Of the last attempt. */
+  /** Duration of the last attempt. */
   readonly durationMs: number;
   /** HTTP status of the last attempt; absent without an answer. */
   readonly status?: number;
@@ -24,7 +24,7 @@ export interface Forwarded {
 
 /** As for webhooks. */
 const ATTEMPT_MS_MAX = 15_000;
-/** A program that restarts after each change of its code is away for about a second. */
+/** A program that restarts after each change of its code does not answer for about a second. */
 const WAITS_MS = [200, 500, 1_000];
 const GONE = 410;
 
@@ -33,7 +33,7 @@ export const forward = async (
   options: ForwardOptions,
   messageId: string,
   body: Buffer,
-): Promise<Forwarded> => {
+): Promise<ForwardOutcome> => {
   const deliveryId = randomUUID();
   for (let attempts = 1; ; attempts += 1) {
     const waitMs = WAITS_MS[attempts - 1];
@@ -46,7 +46,7 @@ export const forward = async (
   }
 };
 
-export const isDelivered = ({ status = 0 }: Pick<Forwarded, 'status'>): boolean =>
+export const isDelivered = ({ status = 0 }: Pick<ForwardOutcome, 'status'>): boolean =>
   status >= 200 && status < 300;
 
 interface Attempt {
@@ -59,7 +59,7 @@ interface Attempt {
 const post = async (
   { to, secret, isBearer }: ForwardOptions,
   attempt: Attempt,
-): Promise<Pick<Forwarded, 'status' | 'error'>> => {
+): Promise<Pick<ForwardOutcome, 'status' | 'error'>> => {
   const timestamp = Math.floor(Date.now() / 1_000);
   try {
     // Unlike `fetch`, it adds no headers and refuses no ports.

@@ -8,7 +8,7 @@ import { shownText } from '../../shared/outbound/shown-text.ts';
 import { ArgumentsError } from '../parse-args.ts';
 
 export interface StreamOptions {
-  /** Of the stream, with its query. */
+  /** Address of the stream, with its query. */
   readonly url: URL;
   readonly apiKey: string;
   /** Called before each wait for the next connection. */
@@ -17,7 +17,7 @@ export interface StreamOptions {
   readonly silenceMsMax?: number;
 }
 
-/** Without a frame or heartbeat for so long, the connection is dead. The service sends a heartbeat every 15 s. */
+/** The service sends a heartbeat every 15 s: after three missing ones, the connection is dead. */
 const SILENCE_MS_MAX = 45_000;
 /** Until the service has sent `retry`. */
 const RETRY_MS = 1_000;
@@ -47,7 +47,7 @@ export async function* streamFrames({
   let isFirst = true;
   for (;;) {
     const ending = new AbortController();
-    let broken: Broken;
+    let broken: StreamBreak;
     try {
       const answer = await unlessSilent(connect(url, apiKey, lastId, ending.signal));
       if (answer.status === 200) {
@@ -76,7 +76,7 @@ export async function* streamFrames({
   }
 }
 
-interface Broken {
+interface StreamBreak {
   readonly why: string;
   /** At least. */
   readonly waitMs: number;
@@ -138,7 +138,7 @@ const Bye = z.object({ reason: z.string() });
 const reasonOf = ({ data }: EventSourceMessage): string => Bye.parse(JSON.parse(data)).reason;
 
 /** @throws RefusedError, ArgumentsError unless a later connection may succeed */
-const refusalOf = ({ status, headers }: Response, text: string, { origin }: URL): Broken => {
+const refusalOf = ({ status, headers }: Response, text: string, { origin }: URL): StreamBreak => {
   const said = messageIn(text);
   if (status === 429 || status >= 500) {
     const waitMs = retryAfterMs(headers.get('retry-after'), Date.now(), RETRY_AFTER_SECONDS_MAX);

@@ -291,7 +291,7 @@ describe('is refused', () => {
     ]);
   });
 
-  it('by what is not the service, which gets the key only once', async () => {
+  it('by another server, and does not follow a redirect with the key', async () => {
     let others = 0;
     const other = await serve((_request, response) => void response.end(String((others += 1))));
     const moved = await serve((_request, response) => {
