@@ -127,7 +127,7 @@ const park = async (): Promise<void> => {
   const metadata = { ...event.metadata, customerId: account.customerId };
   await service.store.append(word('stream'), [{ ...event, metadata }], 'any');
   const { pool } = service;
-  // The read model and the fan-out of webhooks park it.
+  // The read model of advertisers and the feed of notifications park it.
   await until(async () => (await pool.query('select from parked_streams')).rowCount === 2);
 };
 const unpark = async (): Promise<void> => {
@@ -401,7 +401,7 @@ const served: Readonly<Record<string, readonly Example[]>> = {
     { lines: [] },
     {
       before: park,
-      lines: ['advertisers', 'webhook-fan-out'].map((projection) => ({
+      lines: ['advertisers', 'notifications'].map((projection) => ({
         projection,
         stream: text,
         eventType: 'FromTheFuture',
