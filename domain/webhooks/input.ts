@@ -17,7 +17,7 @@ const isSigningKey = (secret: string): boolean => {
   return BASE64.test(key) && Math.floor((key.replace(/=+$/, '').length * 3) / 4) >= KEY_BYTES_MIN;
 };
 
-const SigningSecret = z
+export const SigningSecret = z
   .string()
   .regex(/^[\u0021-\u007e]{16,256}$/, 'must be 16 to 256 visible ASCII characters without spaces')
   .refine(isSigningKey, `must have at least ${KEY_BYTES_MIN} bytes in base64 after whsec_`)
