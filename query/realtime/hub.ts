@@ -164,7 +164,10 @@ const follow = async (hub: OpenHub): Promise<void> => {
   let isAnnounced = false;
   let failures = 0;
   while (!signal.aborted) {
-    if (accounts.size === 0) await opened.next({ signal });
+    if (accounts.size === 0) {
+      await opened.next({ signal });
+      isLeading ||= progress.version(FEED) > 0;
+    }
     const seen = progress.version(FEED);
     try {
       const hasNews = await look(hub);

@@ -229,7 +229,8 @@ describe(`${READERS} slow clients, for ${SECONDS} s`, () => {
           `${readers.reduce((sum, { connections }) => sum + connections, 0)} connections`,
       );
       expect(ofStream).toBeLessThan(STREAM_BYTES_MAX);
-      expect(later).toBeLessThan(earlier * 1.1 + 5e6);
+      // In the short form, the buffers of the system are full only at the end.
+      expect(later).toBeLessThan(amount(Infinity, earlier * 1.1 + 5e6));
       await expectNoLoss();
     },
     (SECONDS + 300) * 1_000,
