@@ -150,7 +150,7 @@ describe(`${READERS} slow clients, for ${SECONDS} s`, () => {
   const CHARACTERS = 1_000;
   /** Longer than the service waits for a client. */
   const ASLEEP_MS = 40_000;
-  /** Of each account, beside what is there already. */
+  /** For each account. */
   const EVENTS_PER_PAUSE = 10;
   /** One buffer of 50 events, twice: as text, and as written. */
   const STREAM_BYTES_MAX = 2 * 50 * (LARGE_CHARACTERS + 1_000);

@@ -16,7 +16,7 @@ export const chainsOf = (ids: readonly string[]): readonly string[] => {
   return chains;
 };
 
-/** Reads a stream since the earliest event as slowly as it is told, and resumes as `EventSource` does. */
+/** Reads a stream since the earliest event, only when `read` is called, and resumes as `EventSource` does. */
 export class SlowReader {
   /** Connections that the service has accepted. */
   connections = 0;
