@@ -66,7 +66,12 @@ const delays = async (bench: Bench): Promise<readonly Line[]> => {
     { port: bare.port, writePath: '/rows', streamPath: '/stream', headers: {} },
     seconds,
   );
-  const { ours, baseline, ...observed } = await alternate(bench.rounds, ofService, ofBare);
+  const { ours, baseline, ...observed } = await alternate(
+    bench.rounds,
+    ofService,
+    ofBare,
+    bench.warmUpRounds,
+  );
   const at = `${WRITES_PER_SECOND} writes/s`;
   const afterAnswer = (share: string, of: number, goal: number): Line =>
     lineOf({
@@ -158,7 +163,7 @@ const STREAMS_OF_USER = 10;
 const STREAMS = USERS * STREAMS_OF_USER;
 /** One poll for all accounts each 100 ms. A statement a stream and heartbeat would be 67 a second. */
 const STATEMENTS_PER_SECOND_MAX = 15;
-const SETTLE_MS = 1_000;
+const SETTLE_MS = 400;
 
 /** One user an account: most polled accounts, and no ring that streams share. */
 const idleStreams = async (bench: Bench): Promise<readonly Line[]> => {
@@ -195,7 +200,7 @@ const idleStreams = async (bench: Bench): Promise<readonly Line[]> => {
     for (const stream of streams) stream.destroy();
     await sleep(SETTLE_MS);
   };
-  const seconds = bench.quick ? 1.5 : 15;
+  const seconds = bench.quick ? 1 : 15;
   // The first streams also cost what stays: compiled code, prepared statements, pools.
   await closeAll(await openAll());
   const [none, statementsOfNone] = [await collected.measure(), await statementsPerSecond(proxy, seconds)];
