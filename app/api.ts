@@ -266,6 +266,7 @@ const webhookWritesOf = (
     healthOf: lookups.webhookHealth,
     isDelivery: lookups.isWebhookDelivery,
     countNotifications: lookups.countNotifications,
+    countWaiting: lookups.countWaiting,
   });
 
 const oauthRoutesOf = (

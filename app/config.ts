@@ -233,6 +233,10 @@ export const variables = {
     .describe(
       'Processes that serve the API. Above 1 they count rate limits together; each allows its part while it cannot.',
     ),
+  EXCHANGE_API_KEY: z
+    .string()
+    .optional()
+    .describe('API key with which `exchange listen` calls the service. The service does not read it.'),
   EXCHANGE_FAILPOINTS: z
     .string()
     .regex(/^[a-z-]+:[0-9.]+(,[a-z-]+:[0-9.]+)*$/, 'must be name:probability, separated by commas')

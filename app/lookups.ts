@@ -8,7 +8,7 @@ import { eventSourcesTable, findEventSources } from '../query/event-sources/list
 import { refuseIfBehind } from '../query/resources/refuse-if-behind.ts';
 import type { ResourceTable } from '../query/resources/resource-reads.ts';
 import { countNotifications, type NotificationPeriod } from '../query/webhooks/count-notifications.ts';
-import { isWebhookDelivery } from '../query/webhooks/deliveries.ts';
+import { countWaiting, isWebhookDelivery } from '../query/webhooks/deliveries.ts';
 import { findWebhookHealth } from '../query/webhooks/health.ts';
 import type { SnapshotStore } from '../shared/aggregate/snapshots.ts';
 import type { EventStore } from '../shared/event-store/event-store.ts';
@@ -67,6 +67,9 @@ export const createLookups = ({ database, progress, store, snapshots, answers }:
 
     isWebhookDelivery: (customerId: number, subscriptionId: string, deliveryId: string): Promise<boolean> =>
       isWebhookDelivery(database, customerId, subscriptionId, deliveryId),
+
+    countWaiting: (customerId: number, subscriptionId: string, most: number): Promise<number> =>
+      countWaiting(database, customerId, subscriptionId, most),
 
     countNotifications: (customerId: number, period: NotificationPeriod, most: number): Promise<number> =>
       countNotifications(reads, customerId, period, most).catch(refuseIfBehind),

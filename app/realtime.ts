@@ -6,8 +6,6 @@ import { createFeedCursors } from '../query/notifications/cursor.ts';
 import { createHub, type HubTimes } from '../query/realtime/hub.ts';
 import { createLiveFeed } from '../query/realtime/read-live-feed.ts';
 import { realtimeRoute } from '../query/realtime/routes.ts';
-import type { Position } from '../shared/event-store/event-store.ts';
-import { createRecordPosition } from '../shared/follow-log/record-position.ts';
 import type { ProjectionProgress } from '../shared/follow-log/projection-progress.ts';
 import type { Authenticate } from '../shared/http/authenticate.ts';
 import type { AnyRoute } from '../shared/http/route.ts';
@@ -19,7 +17,6 @@ import { registerStreamMetrics } from './metrics.ts';
 export interface RealtimeParts {
   readonly pool: Pool;
   readonly database: TenantDatabase;
-  readonly storeKind: 'postgres' | 'eventstoredb';
   readonly keys: () => Promise<KeyRing>;
   readonly progress: ProjectionProgress;
   readonly baseUrl: () => string;
@@ -49,16 +46,10 @@ const times: HubTimes = {
   ageSpread: 2 * MINUTE,
 };
 
-const recordPositionOf = ({ storeKind, pool }: RealtimeParts) => {
-  if (storeKind === 'postgres') return undefined;
-  const record = createRecordPosition(pool, () => 'account_positions');
-  return (customerId: number, position: string) => record(customerId, position as Position, '');
-};
-
 export const createRealtime = (parts: RealtimeParts): Realtime => {
   const { pool, keys, progress, authenticate, ending, registry, log } = parts;
   const cursors = createFeedCursors(keys);
-  const feed = createLiveFeed({ ...parts, cursors, recordPosition: recordPositionOf(parts) });
+  const feed = createLiveFeed({ ...parts, cursors });
   const hub = createHub({ feed, progress, times: { ...times, ...parts.replace.realtime }, log });
   const openStreams = createOpenStreams(pool, log);
   ending.addEventListener('abort', () => hub.close());

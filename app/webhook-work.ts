@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { createDeliveryRows } from '../command/workers/webhooks/delivery-rows.ts';
 import { createDisableEndpoint } from '../command/workers/webhooks/disable-endpoint.ts';
@@ -43,6 +44,7 @@ export interface WebhookWorkOptions {
   readonly baseUrl: () => string;
   readonly changes: ProjectionProgress;
   readonly registry: Registry;
+  readonly log: Logger;
 }
 
 export interface WebhookWork {
@@ -57,7 +59,7 @@ export const createWebhookWork = (
   workPool: Pool,
   ending: AbortSignal,
 ): WebhookWork => {
-  const { config, store, secrets, keys, pool, requestPool, baseUrl, changes, registry } = options;
+  const { config, store, secrets, keys, pool, requestPool, baseUrl, changes, registry, log } = options;
   const rows = createDeliveryRows(workPool);
   const database = createTenantDatabase(requestPool);
   const readPath = createReadPath(
@@ -82,6 +84,7 @@ export const createWebhookWork = (
       baseUrl,
       readResource: async (customerId, { path, revision }) =>
         path === undefined ? undefined : readPath(customerId, path, revision),
+      log,
     }),
     disable: createDisableEndpoint({ store, clock }),
     notifyAdmins: createNotifyAdmins({ pool, keys, rows, findAdmins: findAdmins(pool) }),

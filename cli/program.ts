@@ -8,6 +8,7 @@ import { addDoctorCommand } from './doctor-command.ts';
 import { addEventCommands } from './events-commands.ts';
 import { addForgetCommand } from './forget-command.ts';
 import { addHistoryCommand } from './history-command.ts';
+import { addListenCommand } from './listen-command.ts';
 import { addLogCommands } from './log-commands.ts';
 import { addOAuthCommands } from './oauth-commands.ts';
 import { addParkedCommands } from './parked-commands.ts';
@@ -67,6 +68,7 @@ export const createProgram = (tools: Tools, output: OutputConfiguration): Operat
   addSyndicationCommand(program, tools);
   addWorkCommand(program, tools);
   addHistoryCommand(program, tools);
+  addListenCommand(program, tools);
   addConfigCommand(program, tools);
   addDoctorCommand(program, tools);
   addHelpCommand(program, tools);

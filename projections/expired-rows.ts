@@ -31,7 +31,7 @@ export const expiredRows = (pool: Database) =>
     'removed browser origins': oldRows(pool, 'browser_origins', { column: 'removed_at', days: 7 }),
     'assets that are gone': goneAssets(pool),
     'attempts of webhooks': oldRows(pool, 'webhook_attempts', { column: 'started_at', days: KEPT_DAYS }),
-    'deliveries of webhooks': oldRows(pool, 'webhook_deliveries', { column: 'created_at', days: KEPT_DAYS }),
+    'deliveries of webhooks': oldDeliveries(pool),
     'messages of webhooks': oldMessages(pool),
     'waiting deliveries of webhooks': waitingDeliveries(pool),
     'deleted webhooks': deletedEndpoints(pool),
@@ -55,6 +55,27 @@ const goneAssets = (pool: Database): Purgeable => ({
   },
 });
 
+const WAITING_DAYS = 7;
+
+/** One that was requested again near its end gets its attempts first: they take less than these days. */
+const oldDeliveries = (pool: Database): Purgeable => ({
+  purge: async (rowsMax) => {
+    const { rowCount } = await pool.query({
+      name: 'purge-webhook-deliveries',
+      text: `delete from webhook_deliveries where ctid = any(array(
+               select d.ctid from webhook_deliveries d
+               where d.created_at < clock_timestamp() - interval '${KEPT_DAYS} days'
+                 and not (d.state = 'due' and d.due_at > clock_timestamp() - interval '${WAITING_DAYS} days'
+                   and exists (select from webhook_endpoints e
+                               where e.customer_id = d.customer_id and e.subscription_id = d.subscription_id
+                                 and e.status in ('active', 'paused')))
+               order by d.created_at limit $1 for update of d skip locked))`,
+      values: [rowsMax],
+    });
+    return rowCount ?? 0;
+  },
+});
+
 /** A replay delivers a message again: it is kept as long as its deliveries. */
 const oldMessages = (pool: Database): Purgeable => ({
   purge: async (rowsMax) => {
@@ -71,8 +92,6 @@ const oldMessages = (pool: Database): Purgeable => ({
     return rowCount ?? 0;
   },
 });
-
-const WAITING_DAYS = 7;
 
 /** Cancels those of paused subscriptions. The time runs from when they were due. */
 const waitingDeliveries = (pool: Database): Purgeable => ({

@@ -1,8 +1,11 @@
-import type { QueryConfig } from 'pg';
+import type { ClientBase, QueryConfig } from 'pg';
+import { LATE_IDX } from '../domain/notifications/feed-order.ts';
 import { KEPT_DAYS } from '../domain/notifications/kept-days.ts';
 import { notifiedCategories, notifiedTypes } from '../domain/notifications/notifications-of.ts';
+import { recordPositions } from '../shared/follow-log/record-position.ts';
 import { int4Array, int8Array, textArray, uuidArray } from '../shared/postgres/binary-array.ts';
 import { advertisersOfStreams } from './advertisers-of-streams.ts';
+import { positionOf } from './engine/checkpoint.ts';
 import type { Projection, Purpose } from './engine/projection.ts';
 import { inPieces, sendInOrder } from './engine/send-in-order.ts';
 import { notificationsIn, type EventNotification } from './notified-events.ts';
@@ -10,8 +13,10 @@ import { notificationsIn, type EventNotification } from './notified-events.ts';
 /** One day longer than cursors are valid, because clocks differ. */
 export const NOTIFICATION_ROWS_DAYS = KEPT_DAYS + 1;
 
+const NAME = 'notifications';
+
 export const notificationsProjection: Projection = {
-  name: 'notifications',
+  name: NAME,
   categories: notifiedCategories,
   rowEvents: { categories: notifiedCategories, types: notifiedTypes },
   tables: ['notifications', 'notification_streams'],
@@ -21,24 +26,58 @@ export const notificationsProjection: Projection = {
   },
   apply: async (client, events, purpose) => {
     const rows = events.flatMap(notificationsIn);
+    // A copy has only rows that are shown already.
+    if (purpose !== 'rows') await recordPositions(client, rows.map(placeOf));
     const advertisers = await advertisersOfStreams(client, 'notification_streams', events);
-    await sendInOrder(
-      client,
-      inserts(
-        rows.map((row) => ({ ...row, advertiserId: advertisers.get(row.event.stream) })),
-        purpose,
-      ),
-    );
+    const named = rows.map((row) => ({ ...row, advertiserId: advertisers.get(row.event.stream) }));
+    const placed = purpose === 'late' ? await placedLast(client, named) : named.map(placedByEvent);
+    await sendInOrder(client, inserts(placed, purpose));
   },
 };
 
-function* inserts(rows: readonly EventNotification[], purpose: Purpose | undefined): Generator<QueryConfig> {
+interface PlacedNotification extends EventNotification {
+  readonly position: string;
+}
+
+const placedByEvent = (row: EventNotification): PlacedNotification => ({
+  ...row,
+  position: row.event.position,
+});
+
+/** The caller holds the checkpoint, so no reader has a cursor after it, except after others that came late. */
+const placedLast = async (
+  client: ClientBase,
+  rows: readonly EventNotification[],
+): Promise<readonly PlacedNotification[]> => {
+  const position = await positionOf(client, NAME);
+  const { rows: found } = await client.query<{ customer_id: string; next: number }>({
+    name: 'notifications-late',
+    text: `select a.customer_id, greatest($3, 1 + (
+             select max(n.idx) from notifications n where n.customer_id = a.customer_id and n.position = $2))::int as next
+           from unnest($1::bigint[]) as a(customer_id)`,
+    values: [int8Array([...new Set(rows.map(({ event }) => event.metadata.customerId))]), position, LATE_IDX],
+  });
+  const next = new Map(found.map((row): [number, number] => [Number(row.customer_id), row.next]));
+  return rows.map((row) => {
+    const { customerId } = row.event.metadata;
+    const idx = next.get(customerId) ?? LATE_IDX;
+    next.set(customerId, idx + 1);
+    return { ...row, position, idx };
+  });
+};
+
+const placeOf = ({ event: { metadata, position } }: EventNotification) => ({
+  customerId: metadata.customerId,
+  position,
+});
+
+function* inserts(rows: readonly PlacedNotification[], purpose: Purpose | undefined): Generator<QueryConfig> {
   for (const piece of inPieces(rows)) yield insertStatement(piece, purpose);
 }
 
 /** A copy is made of the whole log, and the purge would delete most of its rows. */
-const insertStatement = (rows: readonly EventNotification[], purpose: Purpose | undefined): QueryConfig => {
-  const texts = (of: (row: EventNotification) => string): Buffer => textArray(rows.map(of));
+const insertStatement = (rows: readonly PlacedNotification[], purpose: Purpose | undefined): QueryConfig => {
+  const texts = (of: (row: PlacedNotification) => string): Buffer => textArray(rows.map(of));
   return {
     name: 'notifications-insert',
     text: `insert into notifications (customer_id, position, idx, id, kind, resource_type, resource_id,
@@ -54,7 +93,7 @@ const insertStatement = (rows: readonly EventNotification[], purpose: Purpose | 
            on conflict do nothing`,
     values: [
       int8Array(rows.map(({ event }) => event.metadata.customerId)),
-      texts(({ event }) => event.position),
+      texts(({ position }) => position),
       int4Array(rows.map(({ idx }) => idx)),
       uuidArray(rows.map(({ id }) => id)),
       texts(({ kind }) => kind),

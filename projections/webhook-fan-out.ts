@@ -13,6 +13,7 @@ import {
   type Position,
   type RecordedEvent,
 } from '../shared/event-store/event-store.ts';
+import { recordPositions } from '../shared/follow-log/record-position.ts';
 import { requestWork, type WorkRequest } from '../shared/work-list/request-work.ts';
 import { advertisersOfStreams } from './advertisers-of-streams.ts';
 import type { Projection } from './engine/projection.ts';
@@ -48,6 +49,10 @@ export const webhookFanOut: Projection = {
     const advertisers = await advertisersOfStreams(client, 'webhook_streams', found.ofAdvertisers);
     await endpoints.save(client);
     const deliveries = found.offers.flatMap((offer) => deliveriesOf(offer, advertisers));
+    await recordPositions(
+      client,
+      deliveries.map(({ message }) => message),
+    );
     const withNews = [
       ...(await addDeliveries(client, deliveries, DELIVERED_DAYS)),
       ...(await redeliver(client, [...found.redeliveries.values()])),
@@ -140,9 +145,12 @@ const addEffect = (
       };
       return change({ is: 'replay', subscriptionId, generation, ...replay }, replayId);
     }
+    // What waits for the next attempt at the old URL need not wait any more.
+    case 'WebhookSubscriptionUpdated':
+      if (cause.data.changes.url !== undefined) enabled.push(endpoint);
+      return;
     // Only later notifications are affected.
     case 'WebhookSubscriptionCreated':
-    case 'WebhookSubscriptionUpdated':
     case 'WebhookSecretRotated':
     case 'WebhookSubscriptionPaused':
       return;

@@ -44,7 +44,7 @@ export const replayedPage = async (
     name: 'notifications-replayed',
     text: `select position, idx, id, kind, resource_type as "resourceType", resource_id as "resourceId",
              advertiser_id as "advertiserId", occurred_at as "occurredAt", revision, changed, path,
-             occurred_at between $5::timestamptz and $6::timestamptz and kind = any($7::text[])
+             occurred_at >= $5::timestamptz and occurred_at < $6::timestamptz and kind = any($7::text[])
                and ($8::int[] is null or coalesce(advertiser_id = any($8::int[]), false)) as "isWanted"
            from notifications
            where customer_id = $1 and (position, idx) > ($2, $3::smallint) and position <= $4

@@ -20,7 +20,7 @@ import { Timestamp } from '../../domain/values.ts';
 import { derivedId, eventIdOf, notificationIdOf } from '../../shared/aggregate/ids.ts';
 import { isoTimestamp } from '../../shared/async/clock.ts';
 import { ApiError, invalid, notFound } from '../../shared/http/errors.ts';
-import { route, type Route } from '../../shared/http/route.ts';
+import { route, type RequestContext, type Route } from '../../shared/http/route.ts';
 import { outboundAddress, pathTextId } from '../../shared/http/schemas.ts';
 import { isOwnAddress, type OutboundPolicy } from '../../shared/outbound/outbound-url.ts';
 import {
@@ -31,7 +31,7 @@ import {
   updateSubscription,
   type WebhookWrites,
 } from './commands.ts';
-import { loadSubscription } from './handler.ts';
+import { loadSubscription, subscriptionDoneBefore } from './handler.ts';
 
 export interface ReplayedPeriod {
   /** ISO 8601; `until` is not included. */
@@ -49,6 +49,8 @@ export interface WebhookRoutes extends WebhookWrites {
   readonly isDelivery: (customerId: number, subscriptionId: string, deliveryId: string) => Promise<boolean>;
   /** Counts up to `most`. */
   readonly countNotifications: (customerId: number, period: ReplayedPeriod, most: number) => Promise<number>;
+  /** Due deliveries. Counts up to `most`. */
+  readonly countWaiting: (customerId: number, subscriptionId: string, most: number) => Promise<number>;
 }
 
 const path = '/api/v2/buyer/webhook-subscriptions';
@@ -261,7 +263,7 @@ const replayRoute = (writes: WebhookRoutes): Route =>
     method: 'post',
     path: `${onePath}/replay`,
     operationId: 'replayWebhookEvents',
-    summary: `Deliver all events of a period, also those delivered before or never; at most ${REPLAYED_MAX.toLocaleString('en')} at once`,
+    summary: `Deliver all events of a period, also those delivered before or never; at most ${REPLAYED_MAX.toLocaleString('en')} at once, with those that wait`,
     params,
     body: ReplayWebhookBody,
     responses: {
@@ -269,7 +271,7 @@ const replayRoute = (writes: WebhookRoutes): Route =>
     },
     handle: async ({ params: { id }, body, request }) => {
       const subscription = await loadSubscription(writes, request.principal.customerId, idOf(id));
-      const period = await replayedPeriod(writes, subscription, body);
+      const period = await replayedPeriod(writes, subscription, body, request);
       const replayId = derivedId(request.commandId, 'webhook-replay');
       const wanted = { type: 'WebhookReplayRequested', data: { ...period, replayId } } as const;
       await requestDeliveries(writes, subscription.subscriptionId, wanted, request);
@@ -277,12 +279,17 @@ const replayRoute = (writes: WebhookRoutes): Route =>
     },
   });
 
-/** @throws ApiError VALIDATION_ERROR for a period that is empty, too old, or has too many events */
+/**
+ * @throws ApiError VALIDATION_ERROR for a period that is empty, too old, or has too many events, CONFLICT while too many
+ *   deliveries wait
+ */
 const replayedPeriod = async (
-  { clock, countNotifications }: WebhookRoutes,
+  writes: WebhookRoutes,
   subscription: Awaited<ReturnType<typeof loadSubscription>>,
   body: z.output<typeof ReplayWebhookBody>,
+  request: RequestContext,
 ): Promise<{ since: string; until: string; eventTypes: string[] }> => {
+  const { clock, countNotifications } = writes;
   const nowMs = clock.now();
   const { until = nowMs } = body;
   requirePast('since', body.since, nowMs);
@@ -293,11 +300,32 @@ const replayedPeriod = async (
   const wanted = [...(body.eventTypes ?? eventTypes)];
   const period = { ...times, kinds: kindsMatching(wanted), advertiserIds };
   const count = await countNotifications(customerId, period, REPLAYED_MAX + 1);
-  if (count <= REPLAYED_MAX) return { ...times, eventTypes: wanted };
+  if (count <= REPLAYED_MAX) {
+    await requireFewWaiting(writes, subscription, count, request);
+    return { ...times, eventTypes: wanted };
+  }
   throw new ApiError({
     code: 'VALIDATION_ERROR',
     message: `The period has more than ${REPLAYED_MAX} matching events. Replay a shorter period, or fewer kinds.`,
     field: 'since',
     details: { limit: REPLAYED_MAX },
+  });
+};
+
+/** Each replay makes further rows, so repeating one would have no limit. @throws ApiError CONFLICT */
+const requireFewWaiting = async (
+  writes: WebhookRoutes,
+  { customerId, subscriptionId }: Awaited<ReturnType<typeof loadSubscription>>,
+  count: number,
+  request: RequestContext,
+): Promise<void> => {
+  const waiting = await writes.countWaiting(customerId, subscriptionId, REPLAYED_MAX);
+  if (count === 0 || count + waiting <= REPLAYED_MAX) return;
+  // Those that wait may be its own.
+  if ((await subscriptionDoneBefore(writes, subscriptionId, request)) !== undefined) return;
+  throw new ApiError({
+    code: 'CONFLICT',
+    message: `${waiting} deliveries of the subscription wait, and the period has ${count} events: together more than ${REPLAYED_MAX}. Replay when fewer wait, or a shorter period.`,
+    details: { limit: REPLAYED_MAX, waiting, events: count },
   });
 };

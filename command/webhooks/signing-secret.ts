@@ -6,7 +6,7 @@ import type { RequestContext } from '../../shared/http/route.ts';
 import type { SecretStore } from '../../shared/secrets/secret-store.ts';
 
 /** The form of Standard Webhooks. */
-const newSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
+export const newSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
 
 /** Different for each credential: a repeat with another one does not reach the secret that was shown. */
 const secretIdOf = ({ commandId, principal: { actor } }: RequestContext): string =>

@@ -54,10 +54,10 @@ export const webhookBody = (kind: PublicKind) =>
       object: z.unknown().optional().meta({
         description: 'With `payload: full`: the resource at this event, as its `url` answers it.',
       }),
-      objectOmitted: z
-        .literal(true)
-        .optional()
-        .meta({ description: 'With `payload: full`: the body would be too large with the resource.' }),
+      objectOmitted: z.literal(true).optional().meta({
+        description:
+          'With `payload: full`: the body would be too large with the resource, or the API has no read of the resource.',
+      }),
     }),
   );
 

@@ -17,7 +17,7 @@ const isSigningKey = (secret: string): boolean => {
   return BASE64.test(key) && Math.floor((key.replace(/=+$/, '').length * 3) / 4) >= KEY_BYTES_MIN;
 };
 
-const SigningSecret = z
+export const SigningSecret = z
   .string()
   .regex(/^[\u0021-\u007e]{16,256}$/, 'must be 16 to 256 visible ASCII characters without spaces')
   .refine(isSigningKey, `must have at least ${KEY_BYTES_MIN} bytes in base64 after whsec_`)
@@ -82,7 +82,7 @@ export const RecoverWebhookBody = z
 export const ReplayWebhookBody = z
   .object({
     since: instant().meta({ description: 'At most 30 days ago.' }),
-    until: instant().optional().meta({ description: 'Default: now.' }),
+    until: instant().optional().meta({ description: 'Not included. Default: now.' }),
     eventTypes: EventTypes.optional().meta({ description: 'Default: those of the subscription.' }),
   })
   .meta({ id: 'ReplayWebhook' });

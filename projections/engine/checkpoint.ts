@@ -33,6 +33,15 @@ export const openCheckpoint = async (
   return { ...row, parked: new Set(row.parked) };
 };
 
+/** As the transaction sees it: `apply` is called while the row is held. */
+export const positionOf = async (client: Pick<ClientBase, 'query'>, name: string): Promise<Position> => {
+  const { rows } = await client.query<{ position: Position }>(
+    'select position from projection_checkpoints where name = $1',
+    [name],
+  );
+  return rows[0]?.position ?? START;
+};
+
 /** Blocks the read model until the transaction ends: it may change rows; the runner then restarts. */
 export const raiseEpoch = async (client: Pick<ClientBase, 'query'>, name: string): Promise<Position> => {
   const { rows } = await client.query<{ position: Position }>(

@@ -2,8 +2,11 @@ import type { ClientBase } from 'pg';
 import type { EventFilter, RecordedEvent } from '../../shared/event-store/event-store.ts';
 import type { Comparison } from './comparison.ts';
 
-/** `rows`: for a copy. The live read model has requested the work that the events cause. */
-export type Purpose = 'rows' | 'rows and work';
+/**
+ * `rows`: for a copy. The live read model has requested the work that the events cause. `late`: a stream that was
+ * parked; the checkpoint is after these events.
+ */
+export type Purpose = 'rows' | 'rows and work' | 'late';
 
 /** The engine (`projection-runner.ts`) does the rest: checkpoint, leadership, retries, parking. */
 export interface Projection {

@@ -76,7 +76,7 @@ const applyUpTo = async (
   let applied = 0;
   let chunk: RecordedEvent[] = [];
   const flush = async (): Promise<FailedEvent | undefined> => {
-    const [failed] = chunk.length === 0 ? [] : await applyIsolated(client, projection, chunk);
+    const [failed] = chunk.length === 0 ? [] : await applyIsolated(client, projection, chunk, 'late');
     applied += chunk.length;
     chunk = [];
     return failed;

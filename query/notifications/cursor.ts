@@ -1,4 +1,5 @@
 import { KEPT_DAYS } from '../../domain/notifications/kept-days.ts';
+import { LATE_IDX } from '../../domain/notifications/feed-order.ts';
 import { ApiError } from '../../shared/http/errors.ts';
 import type { KeyRing } from '../../shared/secrets/key-ring.ts';
 import { createTextSealer } from '../../shared/secrets/sealed-text.ts';
@@ -14,8 +15,8 @@ export interface FeedPlace {
   readonly at: string;
 }
 
-/** More than any notification of one event has. */
-export const LAST_IDX = 32_767;
+/** More than any notification of one event has, and less than those of streams that were parked (`LATE_IDX`). */
+export const LAST_IDX = LATE_IDX - 1;
 
 /** Valid for one account, with any filters and page size. */
 export interface FeedCursors {

@@ -74,8 +74,10 @@ const pageIn = ({ items, reached, at }: FeedRow, after: FeedPlace, limit: number
     return { entries, next: { position, idx, at: occurredAt }, hasMore: true };
   }
   // During a reset of the read model, it is behind the reader.
-  const next = reached < after.position ? after : { position: reached, idx: LAST_IDX, at };
-  return { entries, next, hasMore: false };
+  if (reached < after.position) return { entries, next: after, hasMore: false };
+  const { position, idx } = last ?? after;
+  const lastIdx = position === reached ? Math.max(idx, LAST_IDX) : LAST_IDX;
+  return { entries, next: { position: reached, idx: lastIdx, at }, hasMore: false };
 };
 
 /**

@@ -145,4 +145,11 @@ const webhookHeaders = z.object({
     description:
       'Standard Webhooks: `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`. Several during a rotation, separated by spaces.',
   }),
+  'x-webhook-signature': z.string().meta({
+    description:
+      '`sha256=` and the hex HMAC-SHA256 of the body, with the text of the newest secret as key. For receivers that cannot verify `webhook-signature`: it does not cover the time.',
+  }),
+  authorization: z.string().optional().meta({
+    description: 'With `authentication: bearer`: `Bearer ` and the newest secret.',
+  }),
 });

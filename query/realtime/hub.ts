@@ -66,7 +66,8 @@ interface OpenHub extends LiveNode {
   readonly progress: ProjectionProgress;
 }
 
-const TICK_MS = 1_000;
+/** Also how late the streams of an expired credential end at most. */
+const TICK_MS = 500;
 const POLL_MS = 100;
 /** If this process has applied the last news itself, polling only finds out that another one has taken over. */
 const POLL_MS_LEADING = 1_000;
@@ -163,7 +164,10 @@ const follow = async (hub: OpenHub): Promise<void> => {
   let isAnnounced = false;
   let failures = 0;
   while (!signal.aborted) {
-    if (accounts.size === 0) await opened.next({ signal });
+    if (accounts.size === 0) {
+      await opened.next({ signal });
+      isLeading ||= progress.version(FEED) > 0;
+    }
     const seen = progress.version(FEED);
     try {
       const hasNews = await look(hub);

@@ -14,11 +14,6 @@ export interface LiveFeedOptions {
   readonly database: TenantDatabase;
   readonly cursors: FeedCursors;
   readonly baseUrl: () => string;
-  /**
-   * For logs outside Postgres, where the writer records the account's position after the event is in the log: a read
-   * that a frame leads to must wait for this event.
-   */
-  readonly recordPosition?: ((customerId: number, position: string) => Promise<void>) | undefined;
 }
 
 interface EndRow {
@@ -34,7 +29,7 @@ const endColumns = (position: string): string =>
    ${isoTimestampSql('clock_timestamp()')} as at`;
 
 export const createLiveFeed = (options: LiveFeedOptions): LiveFeed => {
-  const { pool, database, cursors, baseUrl, recordPosition } = options;
+  const { pool, database, cursors, baseUrl } = options;
   const entryOf = async (customerId: number, entry: FeedEntry): Promise<LiveEntry> => {
     const { position, idx, occurredAt: at, kind, advertiserId } = entry;
     const place = { position, idx, at };
@@ -61,8 +56,6 @@ export const createLiveFeed = (options: LiveFeedOptions): LiveFeed => {
     },
     page: async (customerId, after, limit) => {
       const { entries, ...page } = await readWholeFeed({ database }, customerId, after, limit);
-      const last = entries.at(-1);
-      if (last !== undefined) await recordPosition?.(customerId, last.position);
       return { ...page, entries: await Promise.all(entries.map((entry) => entryOf(customerId, entry))) };
     },
     cursorOf: (customerId, place) => cursors.of(customerId, place),

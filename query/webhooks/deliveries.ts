@@ -159,3 +159,20 @@ export const isWebhookDelivery = async (
   });
   return row?.found === true;
 };
+
+/** Due deliveries, counted up to `most`. */
+export const countWaiting = async (
+  database: TenantDatabase,
+  customerId: number,
+  subscriptionId: string,
+  most: number,
+): Promise<number> => {
+  const [row] = await database.query<{ readonly count: number }>(customerId, {
+    name: 'webhook-deliveries-waiting',
+    text: `select count(*)::int as count from (
+             select from webhook_deliveries d
+             where d.customer_id = $1 and d.subscription_id = $2 and d.state = 'due' limit $3) found`,
+    values: [customerId, subscriptionId, most],
+  });
+  return row?.count ?? 0;
+};

@@ -12,6 +12,7 @@ import {
 } from '../support/eventstoredb/event-store-service.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { amount } from '../support/amount.ts';
+import { startWebhookReceiver } from '../support/webhook-receiver.ts';
 
 /** The service with its events in EventStoreDB, and all other data in Postgres. */
 
@@ -36,7 +37,7 @@ let account: TestAccount;
 beforeAll(async () => {
   eventStore = await startEventStoreService();
   const url = eventStore.url.replace('esdb://', 'esdb://admin:open-sesame@');
-  service = await startRunningService({ EVENTSTORE_URL: url }, log);
+  service = await startRunningService({ EVENTSTORE_URL: url, OUTBOUND_ALLOW_LOOPBACK: 'true' }, log);
   account = await service.openAccount();
 });
 afterAll(async () => {
@@ -77,6 +78,37 @@ describe('the service on EventStoreDB', () => {
     expect(events.filter(({ stream }) => stream.startsWith('advertiser-'))).toHaveLength(2);
     const { rows } = await service.pool.query<{ count: number }>('select count(*)::int as count from events');
     expect(rows).toEqual([{ count: 0 }]);
+  });
+
+  it('sends a webhook, and shows an event, only when reads wait for it', async () => {
+    const { api, customerId } = await service.openAccount();
+    const receiver = await startWebhookReceiver();
+    await api.post('/webhook-subscriptions', { url: receiver.url, eventTypes: ['advertiser.*'] });
+    type Page = { readonly events: readonly { readonly data: { readonly resourceId: string } }[] };
+    const listed = async () => {
+      const answer = await api.get<Page>('/events');
+      return answer.status === 200 ? answer.body.data.events.length : 0;
+    };
+    const client = await service.pool.connect();
+    // The writer cannot record its position, which it does after the append.
+    await client.query('begin');
+    await client.query('select from account_positions where customer_id = $1 for update', [customerId]);
+    const appends = eventStore.calls.append;
+    const written = api.post<AdvertiserResource>('/advertisers', { name: 'Nordwind' });
+    try {
+      await until(async () => eventStore.calls.append > appends, 5_000);
+      await sleep(800);
+      expect([receiver.received.length, await listed()]).toEqual([0, 0]);
+    } finally {
+      await client.query('rollback');
+      client.release();
+    }
+    await until(async () => receiver.received.length > 0, 10_000);
+    const body = JSON.parse(String(receiver.received[0]?.body)) as Page['events'][number];
+    expect((await api.get(`/advertisers/${body.data.resourceId}`)).status).toBe(200);
+    expect(await listed()).toBe(1);
+    expect([201, 503]).toContain((await written).status);
+    await receiver.stop();
   });
 
   it(`shows every write to the next read: ${CREATES} creates`, async () => {

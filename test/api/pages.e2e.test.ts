@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
+import { packageDirectory } from '../../app/version.ts';
 import { shippedProgram } from '../support/bundles.ts';
 import {
   comparisonOf,
@@ -17,6 +18,7 @@ import {
   withAnswers,
   type Step,
 } from '../support/runnable-page.ts';
+import { freePort } from '../support/free-port.ts';
 import { startRunningService, type RunningService } from '../support/running-service.ts';
 import { startSandboxAgent, type SandboxAgent } from '../support/sandbox-agent.ts';
 
@@ -45,12 +47,17 @@ const run = async (
 ): Promise<{ readonly outputs: readonly string[]; readonly statuses: readonly number[] }> => {
   const folder = await mkdtemp(join(tmpdir(), 'pages-'));
   releases.push(() => rm(folder, { recursive: true }));
+  // As in the folder of the program.
+  await symlink(join(packageDirectory, 'node_modules'), join(folder, 'node_modules'));
+  const receiver = `127.0.0.1:${await freePort()}`;
   const script = scriptOf(steps)
     .replaceAll('http://127.0.0.1:3000', service.baseUrl)
     .replaceAll('http://127.0.0.1:4300', new URL(agent.url).origin)
+    .replaceAll('127.0.0.1:4400', receiver)
+    .replaceAll("4400, '127.0.0.1'", `${new URL(`http://${receiver}`).port}, '127.0.0.1'`)
     .replaceAll('.data/', `${service.dataDir}/`)
     .replaceAll(/npx exchange/g, `"${process.execPath}" --no-warnings "${shippedProgram('exchange.js')}"`);
-  expect(script).not.toMatch(/npm |npx |127\.0\.0\.1:(?:3000|4300)\b/);
+  expect(script).not.toMatch(/npm |npx |127\.0\.0\.1:(?:3000|4300|4400)\b/);
   await writeFile(join(folder, 'curl'), CURL);
   await chmod(join(folder, 'curl'), 0o755);
   const which = spawn('which', ['curl'], { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -61,13 +68,24 @@ const run = async (
       PATH: `${folder}:${process.env['PATH']}`,
       REAL_CURL: (await text(which.stdout)).trim(),
       STATUSES: join(folder, 'statuses'),
+      PORT: String(service.port),
       DATA_DIR: service.dataDir,
       SECRET_KEYS: `test:${'A'.repeat(43)}`,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
+    // A process group, with the programs that the page starts in the background.
+    detached: true,
   });
+  const killAll = (): void => {
+    try {
+      process.kill(-(child.pid ?? 0), 'SIGKILL');
+    } catch {
+      // All have ended.
+    }
+  };
+  child.once('exit', killAll);
   // A page may wait for an event that never happens.
-  releases.push(async () => void child.kill('SIGKILL'));
+  releases.push(async () => killAll());
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
   const outputs = printed(stdout);
   const failed = child.exitCode === 0 ? undefined : steps[outputs.length]?.command;
@@ -87,7 +105,9 @@ const run = async (
 };
 
 /** They begin with an empty machine, so nothing of another page may help them. */
-const aloneGuides: readonly string[] = ['docs/guides/sign-in.md', 'docs/guides/oauth.md'];
+const aloneGuides: readonly string[] = ['sign-in', 'oauth', 'webhooks', 'realtime'].map(
+  (name) => `docs/guides/${name}.md`,
+);
 
 const guidesWithCommands = async (): Promise<readonly string[]> => {
   const paths = (await readdir('docs/guides')).map((name) => `docs/guides/${name}`).sort();

@@ -1,29 +1,34 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { EventSource } from 'eventsource';
-import { setAccess } from '../../cli/operate-accounts.ts';
+import { createKey, createUser, setAccess } from '../../cli/operate-accounts.ts';
+import { setRole } from '../../cli/operate-users.ts';
+import { accountStream } from '../../domain/accounts/account.ts';
 import { createFeedCursors } from '../../query/notifications/cursor.ts';
 import type { HubTimes } from '../../query/realtime/hub.ts';
 import { sleep } from '../../shared/async/backoff.ts';
-import { createLog } from '../../app/log.ts';
 import { startTcpProxy } from '../faults/kit/tcp-proxy.ts';
-import { signUp } from '../support/person.ts';
-import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
+import { startOAuthService, TestClient, type OAuthService } from '../support/oauth-service.ts';
+import { Person, signIn, signUp } from '../support/person.ts';
+import type { RunningService, TestAccount } from '../support/running-service.ts';
 import { openStream, type Frame, type OpenStream } from '../support/sse.ts';
 import { until } from '../support/toy-projection.ts';
 
 const SHORT: Partial<HubTimes> = { heartbeat: 500, cursor: 3_500 };
 
+let oauth: OAuthService;
 let service: RunningService;
 let account: TestAccount;
 beforeAll(async () => {
-  service = await startRunningService({}, createLog('silent'), { realtime: SHORT });
+  oauth = await startOAuthService({}, { realtime: SHORT });
+  ({ service } = oauth);
   account = await service.openAccount();
 });
 afterAll(() => service.stop());
 
-const open: OpenStream[] = [];
+const streams: OpenStream[] = [];
 afterEach(async () => {
-  await Promise.all(open.splice(0).map((stream) => stream.close()));
+  await Promise.all(streams.splice(0).map((stream) => stream.close()));
   await until(async () => (await openLeases()) === 0);
 });
 
@@ -41,7 +46,7 @@ const stream = async (
   of: { readonly apiKey: string } = account,
 ): Promise<OpenStream> => {
   const opened = await openStream(service.baseUrl, { ...bearer(of), ...headers }, query);
-  open.push(opened);
+  streams.push(opened);
   return opened;
 };
 
@@ -233,8 +238,8 @@ describe('a request is refused before the stream begins', () => {
   });
 
   it('the 11th stream of a user; a place is free again when one is closed', async () => {
-    const streams = await Promise.all(Array.from({ length: 12 }, () => stream()));
-    const refused = streams.filter(({ status }) => status !== 200);
+    const twelve = await Promise.all(Array.from({ length: 12 }, () => stream()));
+    const refused = twelve.filter(({ status }) => status !== 200);
     expect(refused.length).toBe(2);
     for (const one of refused) {
       expect(one.status).toBe(429);
@@ -246,7 +251,7 @@ describe('a request is refused before the stream begins', () => {
     }
     // Other users are not concerned.
     expect((await stream('', {}, await service.openAccount())).status).toBe(200);
-    await streams.find(({ status }) => status === 200)?.close();
+    await twelve.find(({ status }) => status === 200)?.close();
     await until(async () => (await stream()).status === 200);
     expect((await stream()).status).toBe(429);
   });
@@ -265,60 +270,156 @@ describe('by cookie', () => {
       Cookie: `__Host-sc_session=${person.cookie}`,
       ...(site === undefined ? {} : { 'Sec-Fetch-Site': site }),
     });
-    open.push(answer);
+    streams.push(answer);
     expect(answer.status).toBe(status);
   });
 });
 
-describe('a stream ends within a second', () => {
-  const endedWithin = async (opened: OpenStream, change: () => Promise<unknown>): Promise<void> => {
-    await opened.until((frames) => frames.length === 1);
+describe('a stream ends within a second, and is refused from then on, after', () => {
+  /** A stream must be open before its credential expires. */
+  const LATER_MS = 2_000;
+
+  const open = async (headers: Readonly<Record<string, string>>): Promise<OpenStream> => {
+    const opened = await openStream(service.baseUrl, headers);
+    streams.push(opened);
+    return opened;
+  };
+  const bySession = (secret: string | undefined) => ({
+    Cookie: `__Host-sc_session=${secret}`,
+    'Sec-Fetch-Site': 'same-origin',
+  });
+
+  /** All of these streams end, `change` included in what may not be late. */
+  const end = async (
+    credentials: readonly Readonly<Record<string, string>>[],
+    change: () => Promise<unknown>,
+    refusedWith = 401,
+  ): Promise<void> => {
+    const opened = await Promise.all(credentials.map(open));
+    await Promise.all(opened.map((one) => one.until((frames) => frames.length === 1)));
     await change();
     const startMs = performance.now();
-    await opened.ended;
+    await Promise.all(opened.map(({ ended }) => ended));
     expect(performance.now() - startMs).toBeLessThan(1_000);
-    expect(opened.frames().at(-1)).toEqual({ event: 'bye', data: '{"reason":"credential"}' });
+    for (const one of opened)
+      expect(one.frames().at(-1)).toEqual({ event: 'bye', data: '{"reason":"credential"}' });
+    const again = await Promise.all(credentials.map(open));
+    expect(again.map(({ status }) => status)).toEqual(credentials.map(() => refusedWith));
   };
 
-  it('of the revocation of its key; streams with other keys go on', async () => {
-    const { body } = await account.api.post<{ id: string; key: string }>('/api-keys', {
-      name: 'Short',
-      userId: `${account.customerId}-1`,
-      scopes: ['exchange:read'],
-    });
-    const { id, key: apiKey } = body.data;
-    const [other, revoked] = [await stream(), await stream('', {}, { apiKey })];
-    await endedWithin(revoked, () => account.api.delete(`/api-keys/${id}`));
+  const newKey = async (of: TestAccount, body: object = {}) => {
+    const userId = `${of.customerId}-1`;
+    const named = { name: 'Short', userId, scopes: ['exchange:read'], ...body };
+    const { status, body: answer } = await of.api.post<{ id: string; key: string }>('/api-keys', named);
+    expect(status).toBe(201);
+    return { id: answer.data.id, apiKey: answer.data.key };
+  };
+
+  it('the revocation of its key; streams with other keys go on', async () => {
+    const key = await newKey(account);
+    const other = await stream();
+    await end([bearer(key)], () => account.api.delete(`/api-keys/${key.id}`));
     await createAdvertiser();
     await other.until((frames) => frames.some(({ event }) => event === 'advertiser.created'));
   });
 
-  it('of the end of its session', async () => {
-    const { person } = await signUp(service);
-    const opened = await openStream(service.baseUrl, {
-      Cookie: `__Host-sc_session=${person.cookie}`,
-      'Sec-Fetch-Site': 'same-origin',
-    });
-    open.push(opened);
-    await endedWithin(opened, () => person.post('/auth/sign-out'));
-  });
-
-  it('of the disabling of its account', async () => {
-    const disabled = await service.openAccount();
-    const opened = await stream('', {}, disabled);
-    await endedWithin(opened, () => setAccess(service.installation, disabled.customerId, 'disabled'));
-  });
-
-  it('of the expiry of its key', async () => {
-    const { customerId, apiKey } = await service.openAccount();
+  it('the expiry of its key', async () => {
+    const key = await newKey(account, { expiresAt: new Date(Date.now() + 3_600_000).toISOString() });
     await service.pool.query(
-      `update api_keys set expires_at = clock_timestamp() + interval '1500 ms' where customer_id = $1`,
-      [customerId],
+      `update api_keys set expires_at = clock_timestamp() + make_interval(secs => $2) where key_id = $1`,
+      [key.id, LATER_MS / 1_000],
     );
-    const opened = await stream('', {}, { apiKey });
-    await opened.ended;
-    expect(opened.frames().at(-1)).toEqual({ event: 'bye', data: '{"reason":"credential"}' });
+    await end([bearer(key)], () => sleep(LATER_MS));
   });
+
+  it('the end of its session, and the expiry; other sessions of the user go on', async () => {
+    const { person, email, userId } = await signUp(service);
+    const elsewhere = new Person(service);
+    expect((await signIn(elsewhere, email)).status).toBe(200);
+    const other = await open(bySession(elsewhere.cookie));
+    await end([bySession(person.cookie)], () => person.post('/auth/sign-out'));
+    expect(kinds(other.frames())).toEqual(['ready']);
+    await service.pool.query(
+      `update sessions set ends_at = clock_timestamp() + make_interval(secs => $2)
+       where user_id = $1 and ended_at is null`,
+      [userId, LATER_MS / 1_000],
+    );
+    await end([bySession(elsewhere.cookie)], () => sleep(LATER_MS));
+  });
+
+  it('the revocation of its OAuth grant, by the app and by the user', async () => {
+    const client = await TestClient.register(service.baseUrl);
+    const browser = oauth.browserOf(account);
+    const byApp = (await client.tokens(browser, { scope: 'exchange:read' })).access_token;
+    await end([bearer({ apiKey: byApp })], () => client.revoke(byApp));
+    const byUser = (await client.tokens(browser, { scope: 'exchange:read' })).access_token;
+    const own = await oauth.signIn(`${account.customerId}-1`);
+    const person = new Person(service, own);
+    const apps = '/api/v2/accounts/current/connected-apps';
+    const [app] = (await person.get<{ grantId: string }[]>(apps)).body.data;
+    await end([bearer({ apiKey: byUser })], async () => {
+      expect((await person.delete(`${apps}/${app?.grantId}`)).status).toBe(204);
+    });
+  });
+
+  it('the removal of its user, with every credential of the user', async () => {
+    const host = await signUp(service);
+    const userId = await createUser(service.installation, host.customerId, { name: 'Mo', role: 'member' });
+    const { key: apiKey } = await createKey(service.installation, host.customerId, { name: 'Mo', userId });
+    const client = await TestClient.register(service.baseUrl);
+    const browser = oauth.browserOf({ ...account, customerId: host.customerId }, userId);
+    const { access_token: token } = await client.tokens(browser, { scope: 'exchange:read' });
+    const credentials = [
+      bearer({ apiKey }),
+      bearer({ apiKey: token }),
+      bySession(await oauth.signIn(userId)),
+    ];
+    const admin = await open(bySession(host.person.cookie));
+    await end(credentials, async () => {
+      const removed = await host.person.delete(`/api/v2/accounts/current/members/${userId}`);
+      expect(removed.status).toBe(204);
+    });
+    expect(kinds(admin.frames())).toEqual(['ready']);
+  });
+
+  it('a role without `exchange:read`; with it, a changed role ends nothing', async () => {
+    const { customerId, api } = account;
+    const userId = await createUser(service.installation, customerId, { name: 'Mo', role: 'admin' });
+    const { key: apiKey } = await createKey(service.installation, customerId, { name: 'Mo', userId });
+    const credentials = [bearer({ apiKey }), bySession(await oauth.signIn(userId))];
+    const opened = await Promise.all(credentials.map(open));
+    await setRole(service.installation, { customerId, userId }, 'member');
+    const { id } = await api
+      .post<{ id: number }>('/advertisers', { name: 'After' })
+      .then(({ body }) => body.data);
+    for (const one of opened) {
+      await one.until((frames) => frames.some((frame) => frame.event === 'advertiser.created'));
+      expect(bodyOf(one.events().at(-1)).data.resourceId).toBe(String(id));
+      await one.close();
+    }
+    await end(credentials, () => becomeSeller(customerId, userId), 403);
+  });
+
+  it('the disabling of its account', async () => {
+    const disabled = await service.openAccount();
+    await end([bearer(disabled)], () => setAccess(service.installation, disabled.customerId, 'disabled'));
+  });
+
+  /** No route gives a user of a buyer this role, the only one without the scope. */
+  const becomeSeller = async (customerId: number, userId: string): Promise<void> => {
+    const id = randomUUID();
+    const metadata = {
+      customerId,
+      actor: 'operator',
+      requestId: id,
+      correlationId: id,
+      causationId: id,
+      occurredAt: new Date().toISOString(),
+      schemaVersion: 1,
+    };
+    const event = { id, type: 'UserRoleChanged', data: { userId, role: 'seller' }, metadata };
+    await service.store.append(accountStream(customerId), [event], 'any');
+  };
 });
 
 describe('the package `eventsource`', () => {

@@ -598,6 +598,24 @@ describe('asking for deliveries', () => {
     expect([refusalOf(refused), refused.body.error?.details]).toEqual([invalid('since'), { limit: 100_000 }]);
     expect((await replay({ eventTypes: ['creative.created'] })).status).toBe(202);
     expect((await replay({ since: minutesAgo(4) })).status).toBe(202);
+
+    await service.pool.query(`delete from notifications where customer_id = $1 and position > 'p6'`, [
+      own.customerId,
+    ]);
+    const subscriptionId = webhookIdOf(id);
+    await service.pool.query(
+      `insert into webhook_deliveries (customer_id, id, subscription_id, message_id, kind, state, due_at)
+       select $1, gen_random_uuid(), $2, gen_random_uuid(), 'creative.updated', 'due', now() + interval '1 day'
+       from generate_series(1, 60000) n`,
+      [own.customerId, subscriptionId],
+    );
+    const tooMany = await replay();
+    expect([refusalOf(tooMany), tooMany.body.error?.details]).toEqual([
+      conflict(),
+      { limit: 100_000, waiting: 60_000, events: expect.any(Number) },
+    ]);
+    await service.pool.query('delete from webhook_deliveries where subscription_id = $1', [subscriptionId]);
+    expect((await replay()).status).toBe(202);
   });
 
   it('lists deliveries by pages and filters, and shows one with its attempts', async () => {

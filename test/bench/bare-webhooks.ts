@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Pool } from 'undici';
+import { createLog } from '../../app/log.ts';
 import { createBodyOf } from '../../command/workers/webhooks/message-body.ts';
 import { signedHeaders } from '../../command/workers/webhooks/sign.ts';
 import { sampleNotification, SECRET } from '../support/webhook-rows.ts';
@@ -17,7 +18,11 @@ const pools = Array.from(
   { length: ENDPOINTS },
   () => new Pool(RECEIVER, { connections: IN_FLIGHT, pipelining: 1 }),
 );
-const bodyOf = createBodyOf({ baseUrl: () => 'http://127.0.0.1', readResource: async () => undefined });
+const bodyOf = createBodyOf({
+  baseUrl: () => 'http://127.0.0.1',
+  readResource: async () => undefined,
+  log: createLog('silent'),
+});
 
 const sendAll = async (pool: Pool, path: string, count: number): Promise<void> => {
   let left = count;

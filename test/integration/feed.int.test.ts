@@ -2,14 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { KEPT_DAYS } from '../../domain/notifications/kept-days.ts';
 import { ACCESS_CHANGED, publicKinds } from '../../domain/notifications/kinds.ts';
+import { retryParked } from '../../projections/engine/retry-parked.ts';
 import { notificationsProjection } from '../../projections/notifications.ts';
-import { LAST_IDX } from '../../query/notifications/cursor.ts';
 import { FEED, FEED_START, feedQuery, readFeed, readWholeFeed } from '../../query/notifications/feed.ts';
 import type { RecordedEvent } from '../../shared/event-store/event-store.ts';
 import { createProjectionProgress } from '../../shared/follow-log/projection-progress.ts';
 import { inTransaction } from '../../shared/postgres/pool.ts';
 import { nodesOf, type PlanNode } from '../support/plan-nodes.ts';
 import { useReadModelDatabase } from '../support/read-model-database.ts';
+import { accountIn, createWebhookLog, projectLog } from '../support/webhook-log.ts';
 
 const readModels = useReadModelDatabase();
 
@@ -114,6 +115,21 @@ describe('the read model', () => {
     ]);
   });
 
+  it('makes reads of the account wait for what it shows, where writers record their position later', async () => {
+    const positions = async () =>
+      (await readModels.pool.query('select customer_id, position from account_positions order by 1')).rows;
+    await readModels.pool.query('delete from account_positions');
+    await apply([created(CUSTOMER + 2, 21, daysAgo(0)), created(CUSTOMER + 1, 22, daysAgo(0))]);
+    await apply([created(CUSTOMER + 1, 23, daysAgo(0))]);
+    // Read again, and for a copy.
+    await apply([created(CUSTOMER + 1, 20, daysAgo(0))]);
+    await apply([created(CUSTOMER + 1, 24, daysAgo(0))], 'rows');
+    expect(await positions()).toEqual([
+      { customer_id: String(CUSTOMER + 1), position: at(23) },
+      { customer_id: String(CUSTOMER + 2), position: at(21) },
+    ]);
+  });
+
   it('shows internal kinds to streams, which read all, and not to clients', async () => {
     const metadata = { ...created(CUSTOMER, 8, daysAgo(0)).metadata };
     const stream = `account-${CUSTOMER}`;
@@ -125,12 +141,64 @@ describe('the read model', () => {
       metadata,
     } as const;
     await apply([{ ...revoked, revision: 3, position: at(8) as never, recordedAt: metadata.occurredAt }]);
+    // No checkpoint is written here, so a read would wait for the position.
+    await readModels.pool.query('delete from account_positions');
     const reads = { database: readModels.tenant, progress: createProjectionProgress() };
     const after = { ...FEED_START, position: at(2) };
     const all = await readWholeFeed(reads, CUSTOMER, after, 5);
     expect(all.entries).toMatchObject([{ kind: ACCESS_CHANGED, resourceType: 'API_KEY', resourceId: 'abc' }]);
     expect((await readFeed(reads, CUSTOMER, after, {}, 5)).entries).toEqual([]);
-    expect(all.next).toMatchObject({ position: at(2), idx: LAST_IDX });
+    // The read model has no checkpoint here, so it is behind the reader.
+    expect(all.next).toEqual(after);
+  });
+
+  it('has the notifications of a stream that was parked behind what readers have passed, once each', async () => {
+    const customerId = 90;
+    const log = createWebhookLog();
+    const account = accountIn(log, customerId);
+    const broken = account.createCampaign(randomUUID(), 5);
+    const campaignId = broken.data['campaignId'] as string;
+    account.archiveAdvertiser(1);
+    account.pauseCampaign(campaignId);
+    await readModels.pool.query(
+      `insert into parked_streams (projection, stream, customer_id, position, revision, event_type, error, attempts)
+       values ($1, $2, $3, $4, 0, 'CampaignCreated', 'broken', 3)`,
+      [FEED, broken.stream, customerId, broken.position],
+    );
+    await readModels.pool.query('delete from projection_checkpoints where name = $1', [FEED]);
+    await projectLog(readModels.pool, log, [2], notificationsProjection);
+    const reads = { database: readModels.tenant, progress: createProjectionProgress() };
+    const seen: string[] = [];
+    let after = FEED_START;
+    const readOn = async (limit: number): Promise<void> => {
+      for (let hasMore = true; hasMore;) {
+        const page = await readFeed(reads, customerId, after, {}, limit);
+        seen.push(...page.entries.map(({ kind }) => kind));
+        ({ hasMore, next: after } = page);
+      }
+    };
+    await readOn(5);
+    expect(seen).toEqual(['advertiser.archived']);
+
+    const store = {
+      readStream: async function* (stream: string, { from = 0 } = {}) {
+        yield* log.events.filter((event) => event.stream === stream && event.revision >= from);
+      },
+    };
+    const retried = await retryParked(readModels.pool, store, notificationsProjection, broken.stream);
+    expect(retried).toEqual({ outcome: 'applied', events: 2 });
+    await readOn(1);
+    await readOn(5);
+    expect(seen.slice(1)).toEqual(['campaign.created', 'campaign.phase_changed']);
+
+    account.restoreAdvertiser(1);
+    await projectLog(readModels.pool, log, [2], notificationsProjection);
+    await readOn(5);
+    expect(seen.slice(3)).toEqual(['advertiser.restored']);
+    // From the beginning, too.
+    after = FEED_START;
+    await readOn(2);
+    expect(seen.slice(4).toSorted()).toEqual(seen.slice(0, 4).toSorted());
   });
 
   it('a copy has no rows that are due for deletion, but their streams', async () => {

@@ -2,7 +2,6 @@ import { beforeAll, expect, it } from '@jest/globals';
 import { ACCESS_CHANGED } from '../../domain/notifications/kinds.ts';
 import { createFeedCursors, LAST_IDX, type FeedPlace } from '../../query/notifications/cursor.ts';
 import { createLiveFeed, newsQuery } from '../../query/realtime/read-live-feed.ts';
-import { createRecordPosition } from '../../shared/follow-log/record-position.ts';
 import { parseKeyRing } from '../../shared/secrets/key-ring.ts';
 import { nodesOf, type PlanNode } from '../support/plan-nodes.ts';
 import { useReadModelDatabase } from '../support/read-model-database.ts';
@@ -39,13 +38,12 @@ const checkpoint = (name: string, position: number, wholeAt = 0) =>
   );
 
 const cursors = createFeedCursors(async () => parseKeyRing(`test:${'A'.repeat(43)}`));
-const feedOf = (recordPosition?: (customerId: number, position: string) => Promise<void>) =>
+const feedOf = () =>
   createLiveFeed({
     pool: readModels.pool,
     database: readModels.tenant,
     cursors,
     baseUrl: () => 'https://exchange.example',
-    recordPosition,
   });
 
 /** Customer 1 has the last row. */
@@ -85,15 +83,6 @@ it('a page has the frames of the notifications, and changes of credentials witho
   const [frame] = framesOf(page.entries[0]?.frame ?? '');
   expect(frame?.event).toBe('campaign.updated');
   expect(await cursors.read(1, frame?.id ?? '', 'x')).toEqual(page.entries[0]?.place);
-});
-
-it('reads of the account wait for what a page contains, where writers record their position later', async () => {
-  const record = createRecordPosition(readModels.pool, () => 'account_positions');
-  const feed = feedOf((customerId, position) => record(customerId, position as never, ''));
-  await feed.page(3, placeOf(MANY - 150), 10);
-  await feed.page(4, placeOf(MANY), 10);
-  const { rows } = await readModels.pool.query('select customer_id, position from account_positions');
-  expect(rows).toEqual([{ customer_id: '3', position: at(MANY - ACCOUNTS + 2) }]);
 });
 
 it('a read model that is reset is behind the streams, and new streams begin where it was', async () => {

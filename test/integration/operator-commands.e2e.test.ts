@@ -127,7 +127,8 @@ const park = async (): Promise<void> => {
   const metadata = { ...event.metadata, customerId: account.customerId };
   await service.store.append(word('stream'), [{ ...event, metadata }], 'any');
   const { pool } = service;
-  await until(async () => (await pool.query('select from parked_streams')).rowCount === 1);
+  // The read model of advertisers and the feed of notifications park it.
+  await until(async () => (await pool.query('select from parked_streams')).rowCount === 2);
 };
 const unpark = async (): Promise<void> => {
   await service.pool.query('delete from parked_streams');
@@ -177,6 +178,15 @@ const served: Readonly<Record<string, readonly Example[]>> = {
       lines: [{ kind: 'test', customerId: 1, dueAt: null, attempts: 2, lastError: 'It is unavailable.' }],
     },
     { words: () => ['another'], lines: [] },
+  ],
+  // With a valid key it does not end: listen.e2e.test.ts.
+  listen: [
+    {
+      words: () => ['--forward-to', 'http://127.0.0.1:4400', '--url', service.baseUrl, '--key', 'bx_unknown'],
+      status: 1,
+      lines: [{ listening: text, forwardTo: 'http://127.0.0.1:4400', secret: text }],
+    },
+    { words: () => ['--forward-to', '127.0.0.1:4400', '--key', 'bx_unknown'], status: 2, lines: [] },
   ],
   history: [
     {
@@ -391,7 +401,12 @@ const served: Readonly<Record<string, readonly Example[]>> = {
     { lines: [] },
     {
       before: park,
-      lines: [{ projection: 'advertisers', stream: text, eventType: 'FromTheFuture', error: text }],
+      lines: ['advertisers', 'notifications'].map((projection) => ({
+        projection,
+        stream: text,
+        eventType: 'FromTheFuture',
+        error: text,
+      })),
     },
   ],
   'parked retry': [
@@ -511,7 +526,7 @@ const stopped: typeof served = {
   'read-models rebuild': [
     {
       words: () => ['--offline', '--allow-parked'],
-      lines: [{ readModels: expect.arrayContaining(['credentials']), parkedStreams: 1 }],
+      lines: [{ readModels: expect.arrayContaining(['credentials']), parkedStreams: 2 }],
     },
   ],
   ...(isPostgres && {

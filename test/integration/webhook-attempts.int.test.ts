@@ -15,6 +15,7 @@ import { NotificationBody } from '../../domain/notifications/body.ts';
 import { END_NOTICE } from '../../domain/webhooks/endpoint-health.ts';
 import { WEBHOOK } from '../../domain/webhooks/work.ts';
 import { sleep } from '../../shared/async/backoff.ts';
+import { EventStoreUnavailableError } from '../../shared/event-store/event-store.ts';
 import { systemClock as clock } from '../../shared/async/clock.ts';
 import type { ResolveName } from '../../shared/outbound/guarded-lookup.ts';
 import { createOutboundPosts, type OutboundPosts } from '../../shared/outbound/outbound-posts.ts';
@@ -108,7 +109,11 @@ const openWorker = ({
     posts,
     clock,
     inFlight: createInFlight({ atOnceMax: 64, perAccountMax: 32, probesMax: 16 }),
-    bodyOf: createBodyOf({ baseUrl: () => 'https://api.exchange.example', readResource }),
+    bodyOf: createBodyOf({
+      baseUrl: () => 'https://api.exchange.example',
+      readResource,
+      log: createLog('silent'),
+    }),
     disable: async ({ subscriptionId }, reason) => {
       disabled.push({ subscriptionId, reason });
       const status = reason === 'gone' ? 'gone' : 'failed';
@@ -292,6 +297,37 @@ describe('a delivery', () => {
     expect(await dataWith(undefined)).toMatchObject({ objectOmitted: true });
   });
 
+  it('is sent without a resource that cannot be read, so it holds back no other', async () => {
+    const receiver = await answering(204);
+    const endpoint = await subscribe(receiver.url, { payload: 'full' });
+    const broken = await insertDeliveries(pool, endpoint, 1);
+    await insertDeliveries(pool, endpoint, 1);
+    let reads = 0;
+    const readResource = async (): Promise<unknown> => {
+      if ((reads += 1) === 1) throw new Error('an event of version 2');
+      return { name: 'small' };
+    };
+    await openWorker({ readResource }).run();
+    expect(await statesOf(endpoint)).toEqual({ delivered: 2 });
+    const data = (id: string | undefined) => {
+      const got = receiver.received.find(({ headers }) => headers['webhook-id'] === `msg_${id}`);
+      return (JSON.parse(String(got?.body)) as { data: object }).data;
+    };
+    expect(data(broken[0]?.messageId)).toMatchObject({ objectOmitted: true });
+  });
+
+  it('waits while the event store does not answer', async () => {
+    const receiver = await answering(204);
+    const endpoint = await subscribe(receiver.url, { payload: 'full' });
+    await insertDeliveries(pool, endpoint, 1);
+    const readResource = async (): Promise<unknown> => {
+      throw new EventStoreUnavailableError('no answer');
+    };
+    await expect(openWorker({ readResource }).run()).rejects.toThrow('no answer');
+    expect(await deliveries(endpoint)).toMatchObject([{ state: 'due', attempts: 0 }]);
+    expect(receiver.received).toHaveLength(0);
+  });
+
   it('has its response kept as text, without the secret', async () => {
     const receiver = await receive(({ headers }, response) => {
       response.writeHead(400).end(`\0 ${headers.authorization} ${'ü'.repeat(2_000)}`);
@@ -302,6 +338,33 @@ describe('a delivery', () => {
     const [attempt] = (row && (await attemptsOf(row))) ?? [];
     expect(attempt?.head).toMatch(/^\uFFFD Bearer \[secret\] ü+$/);
     expect(attempt?.head?.length).toBeLessThan(1_024);
+  });
+});
+
+describe('the head of a response', () => {
+  const headOf = async (secret: string, answer: string | Buffer): Promise<string> => {
+    const receiver = await receive((_webhook, response) => response.writeHead(400).end(answer));
+    const endpoint = await subscribe(receiver.url, { secret });
+    const [row] = await insertDeliveries(pool, endpoint, 1);
+    await openWorker().run();
+    return ((row && (await attemptsOf(row))) ?? [])[0]?.head ?? '';
+  };
+  const key = Buffer.from('0123456789?>0123456789?>').toString('base64');
+
+  it.each([
+    ['cut within the secret', `${'x'.repeat(1_000)}whsec_${key}`],
+    ['with the key alone', `the key is ${key}`],
+    ['escaped as JSON does it', JSON.stringify({ got: `whsec_${key}` }).replaceAll('/', String.raw`\/`)],
+    ['with entities', `<p>whsec_${key.replaceAll('/', '&#x2F;').replaceAll('+', '&#43;')}</p>`],
+    ['as it is in addresses', `?secret=${encodeURIComponent(`whsec_${key}`)}`],
+  ])('shows no part of the secret: %s', async (_name, answer) => {
+    const head = await headOf(`whsec_${key}`, answer);
+    const shown = head.replaceAll(/&#x2F;|%2F|\\\//g, '/').replaceAll(/&#43;|%2B/g, '+');
+    for (let n = 0; n + 8 <= key.length; n += 1) expect(shown).not.toContain(key.slice(n, n + 8));
+  });
+
+  it('shows what only begins like a secret', async () => {
+    expect(await headOf('abcdefghijklmnop', 'ends with abc')).toBe('ends with abc');
   });
 });
 
@@ -356,6 +419,30 @@ describe('an attempt that fails', () => {
       expect(receiver.received.length).toBe(tried.length);
     },
   );
+
+  it('stops a slow endpoint until the subscriber changes it: then one delivery is tried at once', async () => {
+    const [old, repaired] = [await answering(429, { 'retry-after': '7200' }), await answering(500)];
+    const endpoint = await subscribe(old.url);
+    await insertDeliveries(pool, endpoint, 20);
+    const worker = openWorker();
+    await worker.run();
+    const change = (url: string) =>
+      pool.query('update webhook_endpoints set url = $1, revision = revision + 1, changed_at = now()', [url]);
+    await worker.run();
+    await change(repaired.url);
+    await worker.run();
+    expect(repaired.received).toHaveLength(1);
+    // Its failure stops the endpoint again.
+    await worker.run();
+    expect(repaired.received).toHaveLength(1);
+    const good = await answering(204);
+    await change(good.url);
+    await worker.run();
+    const waiting = (await statesOf(endpoint))['due'] ?? 0;
+    expect(good.received).toHaveLength(20 - waiting);
+    expect(waiting).toBeLessThanOrEqual(old.received.length + 1);
+    expect(await healthOf(endpoint)).toMatchObject({ isSlow: false });
+  });
 
   it('with status 410 is the last one, and disables the endpoint with a notice', async () => {
     const receiver = await answering(410);

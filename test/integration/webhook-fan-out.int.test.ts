@@ -81,6 +81,24 @@ const firstMessage = (event: RecordedEvent): string => notificationIdOf(event.id
 const setStates = (state: string): Promise<unknown> =>
   query(`update webhook_deliveries set state = $1, attempts = 10, last_attempt_at = now()`, [state]);
 
+describe('the position of the account', () => {
+  it('is recorded with its deliveries, so that a receiver that reads the account finds the change', async () => {
+    const positions = () => query('select customer_id, position from account_positions');
+    await query('truncate account_positions');
+    account.archiveAdvertiser(1);
+    account.subscribe(ONE);
+    await project();
+    expect(await positions()).toEqual([]);
+    const { position } = account.restoreAdvertiser(1);
+    account.createCampaign(CAMPAIGN, 2);
+    account.change(ONE, 'SubscriptionPaused');
+    const last = account.pauseCampaign(CAMPAIGN);
+    await project([3]);
+    expect(await positions()).toEqual([{ customer_id: '7', position: last.position }]);
+    expect(position < last.position).toBe(true);
+  });
+});
+
 describe('which subscriptions get a notification', () => {
   it('those created before its event, with the id of both', async () => {
     account.archiveAdvertiser(1);
@@ -202,6 +220,20 @@ describe('the state of a subscription', () => {
     await project();
     expect(await statesOf(ONE)).toEqual(['due', 'due']);
     expect(await due()).toEqual([ONE]);
+  });
+
+  it('with another URL: what waits is tried now', async () => {
+    account.subscribe(ONE, { eventTypes: ['advertiser.*'] });
+    account.archiveAdvertiser(1);
+    await project();
+    await query(`update work_list set due_at = now() + interval '1 day'`);
+    account.change(ONE, 'SubscriptionUpdated', { changes: { description: 'One' } });
+    await project();
+    const isDue = () => query<{ now: boolean }>('select due_at <= now() as now from work_list');
+    expect(await isDue()).toEqual([{ now: false }]);
+    account.change(ONE, 'SubscriptionUpdated', { changes: { url: 'https://other.example.com/' } });
+    await project();
+    expect(await isDue()).toEqual([{ now: true }]);
   });
 
   it.each(['gone', 'failing'])('disabled (%s): none are made, due ones are canceled', async (reason) => {
@@ -346,6 +378,27 @@ describe('a replay', () => {
   const replay = (replayId: string, eventTypes: readonly string[] = []): RecordedEvent =>
     account.change(ONE, 'ReplayRequested', { ...period, replayId, eventTypes: [...eventTypes] });
 
+  it('of adjacent periods delivers each notification once', async () => {
+    const [first, second] = ['2026-11-01T10:00:00.000Z', '2026-11-01T10:00:00.001Z'];
+    const stream = 'advertiser-7-1';
+    const events = [first, second].map((occurredAt, n) =>
+      log.append({
+        customerId: 7,
+        stream,
+        type: n === 0 ? 'AdvertiserArchived' : 'AdvertiserRestored',
+        occurredAt,
+      }),
+    );
+    account.subscribe(ONE);
+    const [since, until] = [period.since, period.until];
+    account.change(ONE, 'ReplayRequested', { since, until: second, replayId: randomUUID(), eventTypes: [] });
+    account.change(ONE, 'ReplayRequested', { since: second, until, replayId: randomUUID(), eventTypes: [] });
+    await project();
+    await projectFeed();
+    expect(await changeRows()).toBe(2);
+    expect((await rows()).map(({ message }) => message)).toEqual(events.map(firstMessage));
+  });
+
   it('delivers the notifications of the period, also those never sent, once each', async () => {
     const before = account.archiveAdvertiser(1);
     account.createCampaign(CAMPAIGN, 1);
@@ -435,6 +488,21 @@ it('a poison event parks its stream, and the others keep their order in the batc
 describe('retention', () => {
   const purge = async (what: keyof ReturnType<typeof expiredRows>): Promise<number> =>
     expiredRows(readModels.pool)[what].purge(1_000);
+
+  it('keeps a delivery that waits for an attempt, however old: it was requested again', async () => {
+    account.subscribe(ONE);
+    account.archiveAdvertiser(1);
+    account.restoreAdvertiser(1);
+    await project();
+    await query(`update webhook_deliveries set created_at = now() - interval '31 days'`);
+    await query(
+      `update webhook_deliveries set due_at = now() - interval '8 days' where kind like '%restored'`,
+    );
+    expect(await purge('deliveries of webhooks')).toBe(1);
+    expect(await kindsOf(ONE)).toEqual(['advertiser.archived']);
+    await setStates('failed');
+    expect(await purge('deliveries of webhooks')).toBe(1);
+  });
 
   it('keeps deliveries 30 days, messages as long as their deliveries, deleted endpoints as long as theirs', async () => {
     account.subscribe(ONE);

@@ -43,6 +43,7 @@ type Json = string | number | boolean | null | readonly Json[] | { readonly [nam
 const VARYING: readonly (readonly [RegExp, string])[] = [
   [/\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, '<uuid>'],
   [/\b([a-z]{3})_[0-9a-f]{32}\b/g, '$1_<id>'],
+  [/\bmsg_[0-9a-f-]{36}\b/g, 'msg_<id>'],
   [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, '<time>'],
   [/\bbx_[\w-]{16}_(?:\*{4})?[\w-]+/g, '<key>'],
   [/\bapi-key:[\w-]{16}/g, 'api-key:<id>'],

@@ -6,8 +6,10 @@ import type { OutboundPosts, PostAnswer } from '../../../shared/outbound/outboun
 import { retryAfterMs } from '../../../shared/outbound/retry-after.ts';
 import type { DueDelivery, Endpoint, SubscriptionKey } from './delivery-rows.ts';
 import type { BodyOf } from './message-body.ts';
+import { messageHeaders } from './message-headers.ts';
 import type { Attempt, Outcome } from './settle-outcomes.ts';
-import { signedHeaders, type Secrets } from './sign.ts';
+import { shownHead } from './shown-head.ts';
+import type { Secrets } from './sign.ts';
 
 export interface AttemptOptions {
   readonly posts: OutboundPosts;
@@ -20,20 +22,12 @@ export interface Receiver extends SubscriptionKey, Pick<Endpoint, 'url' | 'paylo
   readonly secrets: Secrets;
 }
 
-const USER_AGENT = 'buyer-exchange/1';
-
 /** The endpoint asks for fewer requests, or a server before it cannot reach it. */
 const SLOW_STATUS: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 /** RFC 6585, 4 and RFC 9110, 15.6.4. */
 const LATER: ReadonlySet<number> = new Set([429, 503]);
 
 export const GONE = 410;
-
-/** The trace is the message's: all its attempts, at all endpoints. */
-const traceparentOf = ({ id }: KeptNotification, delivery: DueDelivery): string => {
-  const span = `${delivery.id.replaceAll('-', '').slice(0, 12)}${(delivery.attempts + 1).toString(16).padStart(4, '0')}`;
-  return `00-${id.replaceAll('-', '')}-${span}-01`;
-};
 
 /** @throws the signal's reason: then the outcome is unknown */
 export const attemptDelivery = async (
@@ -46,16 +40,13 @@ export const attemptDelivery = async (
   const { customerId, subscriptionId, url, payload, secrets } = receiver;
   const body = await bodyOf(customerId, message, payload);
   const timestamp = Math.floor(clock.now() / 1_000);
-  const headers = {
-    'content-type': 'application/json',
-    'user-agent': USER_AGENT,
-    traceparent: traceparentOf(message, delivery),
-    ...signedHeaders(secrets, receiver.authentication === 'bearer', {
-      id: `msg_${message.id}`,
-      timestamp,
-      body,
-    }),
-  };
+  const headers = messageHeaders(secrets, receiver.authentication === 'bearer', {
+    messageId: message.id,
+    deliveryId: delivery.id,
+    attempt: delivery.attempts + 1,
+    timestamp,
+    body,
+  });
   failpoint('webhook-before-send');
   const startedAt = performance.now();
   const answer = await posts.post({ receiver: subscriptionId, url, headers, body }, signal);
@@ -76,13 +67,6 @@ const resultOf = (answer: PostAnswer, secrets: Secrets): Pick<Attempt, 'status' 
   const { status, head } = answer;
   const error = status >= 200 && status < 300 ? undefined : 'status';
   return { status, error, head: shownHead(head, secrets) };
-};
-
-/** Valid text without NUL, which Postgres refuses, and without the secrets, which a receiver may echo. */
-const shownHead = (head: Buffer, secrets: Secrets): string => {
-  // A stream's decoder leaves out a character that the cut has split.
-  const text = new TextDecoder().decode(head, { stream: true }).replaceAll('\0', '\uFFFD');
-  return secrets.reduce((shown, secret) => shown.replaceAll(secret, '[secret]'), text);
 };
 
 const outcomeOf = (

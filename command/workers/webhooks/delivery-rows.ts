@@ -163,11 +163,16 @@ interface EndpointRow {
 
 const ms = (interval: string): string => `(extract(epoch from ${interval}) * 1000)::float8`;
 
-/** Of $1, $2. */
+/**
+ * Of $1, $2. A request of the subscriber ends the pause of a slow endpoint: it may have another URL, or be repaired. It
+ * still gets one delivery first.
+ */
 const ENDPOINT = `
   select e.status, e.url, e.payload, e.authentication, e.secret_id as "secretId",
     case when e.previous_until > now() then e.previous_secret_id end as "previousSecretId", e.revision::text,
-    ${ms('due.at - now()')} as "dueMs", ${ms('h.slow_until - now()')} as "slowMs",
+    ${ms('due.at - now()')} as "dueMs",
+    case when h.slow_until > now() and e.changed_at > h.last_failure_at then 0
+      else ${ms('h.slow_until - now()')} end as "slowMs",
     ${ms('now() - h.failing_since')} as "failingMs", h.failing_since::text as "failingSince", h.notices,
     ${ms('h.run_until - now()')} as "heldMs"
   from webhook_endpoints e

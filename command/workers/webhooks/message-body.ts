@@ -1,4 +1,6 @@
+import type { Logger } from 'pino';
 import { notificationBody, type KeptNotification } from '../../../domain/notifications/body.ts';
+import { EventStoreUnavailableError } from '../../../shared/event-store/event-store.ts';
 
 /** The bytes to sign and send. */
 export type BodyOf = (customerId: number, message: KeptNotification, payload: string) => Promise<Buffer>;
@@ -10,6 +12,7 @@ export interface MessageBodyOptions {
     customerId: number,
     message: Pick<KeptNotification, 'path' | 'revision'>,
   ) => Promise<unknown>;
+  readonly log: Pick<Logger, 'warn'>;
 }
 
 /** Receivers of the published SDK read no more. */
@@ -17,12 +20,28 @@ const BYTES_MAX = 10_000;
 
 const bytesOf = (body: object): Buffer => Buffer.from(JSON.stringify(body));
 
+/**
+ * A resource that cannot be read, e.g. because of an event of a later version, is left out: the subscription's other
+ * deliveries must not wait behind this one.
+ */
+const readUnlessBroken = (
+  { readResource, log }: MessageBodyOptions,
+  customerId: number,
+  message: KeptNotification,
+): Promise<unknown> =>
+  readResource(customerId, message).catch((error: unknown) => {
+    if (error instanceof EventStoreUnavailableError) throw error;
+    log.warn({ err: error, customerId, message: message.id }, 'a webhook is sent without its resource');
+    return undefined;
+  });
+
+/** The body's bytes. @throws EventStoreUnavailableError */
 export const createBodyOf =
-  ({ baseUrl, readResource }: MessageBodyOptions): BodyOf =>
+  (options: MessageBodyOptions): BodyOf =>
   async (customerId, message, payload) => {
-    const thin = notificationBody(message, baseUrl());
+    const thin = notificationBody(message, options.baseUrl());
     if (payload !== 'full') return bytesOf(thin);
-    const object = await readResource(customerId, message);
+    const object = await readUnlessBroken(options, customerId, message);
     if (object !== undefined) {
       const full = bytesOf({ ...thin, data: { ...thin.data, object } });
       if (full.length <= BYTES_MAX) return full;

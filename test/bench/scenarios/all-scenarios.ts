@@ -17,6 +17,7 @@ import { liveProjection } from './projection.ts';
 import { gateCost } from './gate.ts';
 import { bareNodeReads, changingReads, unchangedReads } from './read-limits.ts';
 import { readYourWrites } from './read-your-writes.ts';
+import { realtime } from './realtime.ts';
 import { rebuildAgainstUpserts } from './rebuild-upsert.ts';
 import { rebuild } from './rebuild.ts';
 import type { Scenario } from './scenario.ts';
@@ -59,6 +60,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   toggle: togglesWithoutQueue,
   status: statusLists,
   webhooks: webhookDeliveries,
+  realtime,
   upload: uploads,
   history,
   growth,

@@ -15,6 +15,8 @@ export interface TcpProxy {
   readonly port: number;
   /** Connections that were cut or stalled. */
   readonly faults: number;
+  /** Pieces that clients have sent. The driver of Postgres sends each statement as one. */
+  readonly sent: number;
   /**
    * Injects a fault into one connection: cuts it now, before a request or after it (the reply is lost), or stalls it
    * for a while.
@@ -35,6 +37,7 @@ const STALL_MS_MAX = 1_500;
 export const startTcpProxy = async (target: { host: string; port: number }): Promise<TcpProxy> => {
   const links = new Set<Link>();
   let faults = 0;
+  let sent = 0;
   let isFrozen = false;
   let isDown = false;
 
@@ -53,6 +56,7 @@ export const startTcpProxy = async (target: { host: string; port: number }): Pro
       upstream.destroy();
     };
     client.on('data', (chunk: Buffer) => {
+      sent += 1;
       if (link.fault === 'cut-before') cut();
       else upstream.write(chunk);
     });
@@ -82,6 +86,9 @@ export const startTcpProxy = async (target: { host: string; port: number }): Pro
     port: (server.address() as AddressInfo).port,
     get faults() {
       return faults;
+    },
+    get sent() {
+      return sent;
     },
     injectFault: (random) => {
       const link = random.pick([...links]);
