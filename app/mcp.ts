@@ -1,19 +1,27 @@
 import { hostname } from 'node:os';
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
+import type { Confirmations } from '../command/conversions/confirmations.ts';
 import { allTools } from '../mcp/all-tools.ts';
+import { createToolCursors } from '../mcp/cursor.ts';
+import { createElicitation } from '../mcp/elicit.ts';
+import { operationsOf } from '../mcp/operations.ts';
 import { mcpRoutes } from '../mcp/routes.ts';
 import { createMcpSessions } from '../mcp/sessions.ts';
 import type { Authenticate } from '../shared/http/authenticate.ts';
 import { createInvokeRoute } from '../shared/http/invoke-route.ts';
 import type { AnyRoute, Route } from '../shared/http/route.ts';
 import type { RouteServices } from '../shared/http/route-handler.ts';
+import { createKeyedDigest } from '../shared/secrets/keyed-digest.ts';
+import type { KeyRing } from '../shared/secrets/key-ring.ts';
 import type { Config } from './config.ts';
 import { version } from './version.ts';
 
 export interface McpParts {
   readonly config: Config;
   readonly pool: Pool;
+  readonly keys: () => Promise<KeyRing>;
+  readonly confirmations: Confirmations;
   readonly routes: readonly AnyRoute[];
   readonly services: Pick<RouteServices, 'executeOnce' | 'keyedDigest' | 'onRefused' | 'site'>;
   readonly authenticate: Authenticate;
@@ -30,18 +38,26 @@ const instructions =
   'idempotencyKey: repeat a call whose outcome you do not know with the same key, and it is done once.';
 
 export const createMcp = (parts: McpParts): readonly AnyRoute[] => {
-  const { config, pool, services, authenticate, baseUrl, port, log } = parts;
+  const { config, pool, keys, confirmations, services, authenticate, baseUrl, port, log } = parts;
   const sessions = createMcpSessions({
     pool,
     node: () => `${hostname()}:${port()}`,
     idleMs: config.MCP_SESSION_IDLE_MS,
   });
   const isCallable = (one: AnyRoute): one is Route => 'handle' in one;
+  const called = parts.routes.filter(isCallable);
+  const stateKey = createKeyedDigest('mcp-request-state', keys);
   return mcpRoutes({
     version,
     instructions,
-    tools: allTools(version),
-    invoke: createInvokeRoute(parts.routes.filter(isCallable), { ...services, log }),
+    tools: allTools({
+      version,
+      operations: operationsOf(called),
+      cursors: createToolCursors(keys),
+      confirmations,
+    }),
+    elicitation: createElicitation(() => stateKey(Buffer.alloc(0))),
+    invoke: createInvokeRoute(called, { ...services, log }),
     callMs: config.MCP_CALL_MS,
     connectionMs: config.MCP_CONNECTION_MS,
     sessions,

@@ -34,13 +34,16 @@ const recoveryOf = (code: string): Recovery => {
   return CORRECTABLE.has(code) ? 'correctable' : 'terminal';
 };
 
+/** Over HTTP, it is a header. */
+const argumentOf: Readonly<Record<string, string>> = { 'Idempotency-Key': 'idempotencyKey' };
+
 /** A refusal is a result that the model can read, not an error of the protocol. */
 export const refusalResult = ({ body, headers = {} }: ApiError): CallToolResult => {
   const retryAfter = Number(headers['Retry-After']);
   const refusal = {
     code: body.code,
     message: body.message,
-    ...(body.field !== undefined && { field: body.field }),
+    ...(body.field !== undefined && { field: argumentOf[body.field] ?? body.field }),
     ...(body.details !== undefined && { details: body.details }),
     ...(retryAfter > 0 && { retry_after: retryAfter }),
     recovery: recoveryOf(body.code),

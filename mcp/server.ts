@@ -4,15 +4,16 @@ import {
   type ListToolsResult,
   type Tool as ListedTool,
 } from '@modelcontextprotocol/server';
-import { z } from 'zod';
 import { sleep } from '../shared/async/backoff.ts';
 import { apiErrorOf } from '../shared/http/api-error-of.ts';
 import { ApiError } from '../shared/http/errors.ts';
 import type { Caller, InvokeRoute } from '../shared/http/invoke-route.ts';
 import type { Scope } from '../shared/http/principal.ts';
 import { validate } from '../shared/http/validate.ts';
+import type { Elicitation } from './elicit.ts';
+import { jsonSchemaOf } from './json-schema.ts';
 import { refusalResult, toolResult } from './result.ts';
-import type { Tool } from './tool.ts';
+import type { Tool, ToolCall } from './tool.ts';
 
 export interface ServerOptions {
   readonly version: string;
@@ -21,6 +22,7 @@ export interface ServerOptions {
   readonly invoke: InvokeRoute;
   /** The longest time for a call, ms. Specification, Other bounds: 30 minutes. */
   readonly callMs: number;
+  readonly elicitation: Elicitation;
   /** For errors that are not refusals. */
   readonly onError: (error: unknown, what: string) => void;
 }
@@ -34,41 +36,47 @@ export const createServers = (options: ServerOptions): ((caller: Caller) => Serv
   return (caller) => {
     const server = new Server(
       { name: 'buyer-exchange', title: 'Buyer Exchange', version: options.version },
-      { capabilities: { tools: {} }, instructions: options.instructions },
+      {
+        capabilities: { tools: {} },
+        instructions: options.instructions,
+        requestState: { verify: options.elicitation.verify },
+      },
     );
     server.setRequestHandler('tools/list', async (): Promise<ListToolsResult> => ({
       tools: [...listFor(caller.principal.scopes)],
     }));
-    server.setRequestHandler('tools/call', async ({ params }, { mcpReq: { signal } }) => {
+    server.setRequestHandler('tools/call', async ({ params }, context) => {
       const called = byName.get(params.name);
       if (called === undefined)
         return refusalResult(unknownTool(params.name, listFor(caller.principal.scopes)));
-      const signals = AbortSignal.any([caller.signal, signal]);
-      return callTool(options, called, params.arguments ?? {}, { ...caller, signal: signals });
+      const signal = AbortSignal.any([caller.signal, context.mcpReq.signal]);
+      return options.elicitation.around(context, (confirmationUid) =>
+        callTool(options, called, { given: params.arguments ?? {}, confirmationUid }, { ...caller, signal }),
+      );
     });
     return server;
   };
 };
 
-const listedTool = ({ name, title, description, annotations, input, output }: Tool): ListedTool => ({
+export const listedTool = ({ name, title, description, annotations, input, output }: Tool): ListedTool => ({
   name,
   title,
   description,
   annotations: { title, ...annotations },
-  inputSchema: z.toJSONSchema(input, { io: 'input' }) as ListedTool['inputSchema'],
-  outputSchema: z.toJSONSchema(output, { io: 'output' }) as NonNullable<ListedTool['outputSchema']>,
+  inputSchema: jsonSchemaOf(input, 'input') as ListedTool['inputSchema'],
+  outputSchema: jsonSchemaOf(output, 'output') as NonNullable<ListedTool['outputSchema']>,
 });
 
 const callTool = async (
   { invoke, callMs, onError }: ServerOptions,
   called: Tool,
-  given: unknown,
+  { given, confirmationUid }: Pick<ToolCall, 'given' | 'confirmationUid'>,
   caller: Caller,
 ): Promise<CallToolResult> => {
   const over = new AbortController();
   try {
     const input = validate(called.input, given);
-    const call = { caller, invoke: invoke.bind(undefined, caller) };
+    const call = { caller, given, confirmationUid, invoke: invoke.bind(undefined, caller) };
     const result = await Promise.race([called.run(input, call), timeIsUp(callMs, over.signal)]);
     return toolResult(result);
   } catch (error) {

@@ -5,6 +5,10 @@ import type { Scope } from '../shared/http/principal.ts';
 /** What a tool may use while it runs. */
 export interface ToolCall {
   readonly caller: Caller;
+  /** The arguments as they were sent. Bodies of routes are made of them: a route parses its body itself. */
+  readonly given: Readonly<Record<string, unknown>>;
+  /** Of a call that a person has confirmed through the client. */
+  readonly confirmationUid?: string | undefined;
   /** Calls a route on behalf of the caller. @throws ApiError */
   readonly invoke: (operationId: string, input?: RouteInput) => Promise<InvokedAnswer>;
 }
@@ -43,6 +47,12 @@ export const reads: ToolAnnotations = {
   openWorldHint: false,
 };
 
+/** Reads what others may change, or asks others. */
+export const inTheOpen = (annotations: ToolAnnotations): ToolAnnotations => ({
+  ...annotations,
+  openWorldHint: true,
+});
+
 /** With its idempotency key, a repeat has no further effect. */
 export const writes: ToolAnnotations = {
   readOnlyHint: false,
@@ -50,3 +60,5 @@ export const writes: ToolAnnotations = {
   idempotentHint: true,
   openWorldHint: false,
 };
+
+export const destroys: ToolAnnotations = { ...writes, destructiveHint: true };
