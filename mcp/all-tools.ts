@@ -15,6 +15,16 @@ import { getTool } from './tools/get.ts';
 import { diffTool, explainTool, historyTool } from './tools/history.ts';
 import { listEventsTool } from './tools/list-events.ts';
 import { searchTool } from './tools/search.ts';
+import { writeTool } from './write-tool.ts';
+
+const writing = [
+  ...advertiserTools,
+  ...campaignTools,
+  ...creativeTools,
+  ...advertiserDataTools,
+  ...connectionTools,
+  ...archiveTools,
+];
 
 export interface ToolServices {
   readonly version: string;
@@ -36,11 +46,6 @@ export const allTools = ({ version, operations, cursors, confirmations }: ToolSe
     explainTool(reads),
     listEventsTool(operations),
     auditLogTool(reads),
-    ...advertiserTools(writes),
-    ...campaignTools(writes),
-    ...creativeTools(writes),
-    ...advertiserDataTools(writes),
-    ...connectionTools(writes),
-    ...archiveTools(writes),
+    ...writing.map((definition) => writeTool(writes, definition)),
   ];
 };

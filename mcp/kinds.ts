@@ -50,7 +50,7 @@ const ofAdvertiser = { of: 'advertiserId', parameter: 'id' } as const;
 const ofCampaign = { of: 'campaignId', parameter: 'id' } as const;
 
 /** Every kind of object that `get`, `search` and the tools of history know. A new kind is one entry here. */
-export const kinds = {
+const kinds = {
   advertiser: {
     read: { operationId: 'getAdvertiser', params: byId },
     lists: [{ operationId: 'listAdvertisers' }],

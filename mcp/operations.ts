@@ -23,11 +23,11 @@ export const operationsOf = (routes: readonly Route[]): Operations => {
 export const bodyShapeOf = ({ body, operationId }: Route): Readonly<Record<string, z.ZodType>> => {
   if (body === undefined) return {};
   if (!(body instanceof z.ZodObject)) throw new Error(`the body of ${operationId} has no members`);
-  return body.shape as Readonly<Record<string, z.ZodType>>;
+  return body.shape;
 };
 
 export const queryShapeOf = ({ query }: Route): Readonly<Record<string, z.ZodType>> =>
-  query instanceof z.ZodObject ? (query.shape as Readonly<Record<string, z.ZodType>>) : {};
+  query instanceof z.ZodObject ? query.shape : {};
 
 export const takesAsOf = ({ query }: Route): boolean => parameterNames(query).includes('asOf');
 

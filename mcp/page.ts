@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { PagedQuery, ToolCursors } from './cursor.ts';
 import { fitRows, type Omitted, type Row } from './truncate.ts';
 
-export const PAGE_ROWS_MAX = 100;
+const PAGE_ROWS_MAX = 100;
 const PAGE_ROWS_DEFAULT = 50;
 const CURSOR_LENGTH_MAX = 1_000;
 

@@ -12,7 +12,7 @@ import type { Scope } from '../shared/http/principal.ts';
 import { validate } from '../shared/http/validate.ts';
 import type { Elicitation } from './elicit.ts';
 import { jsonSchemaOf } from './json-schema.ts';
-import { refusalResult, toolResult } from './result.ts';
+import { outputSchemaOf, refusalResult, toolResult } from './result.ts';
 import type { Tool, ToolCall } from './tool.ts';
 
 export interface ServerOptions {
@@ -58,13 +58,13 @@ export const createServers = (options: ServerOptions): ((caller: Caller) => Serv
   };
 };
 
-export const listedTool = ({ name, title, description, annotations, input, output }: Tool): ListedTool => ({
+const listedTool = ({ name, title, description, annotations, input, output }: Tool): ListedTool => ({
   name,
   title,
   description,
   annotations: { title, ...annotations },
   inputSchema: jsonSchemaOf(input, 'input') as ListedTool['inputSchema'],
-  outputSchema: jsonSchemaOf(output, 'output') as NonNullable<ListedTool['outputSchema']>,
+  outputSchema: outputSchemaOf(output) as NonNullable<ListedTool['outputSchema']>,
 });
 
 const callTool = async (

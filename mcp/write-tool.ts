@@ -53,7 +53,7 @@ export interface WriteTool {
   readonly leftOut?: readonly string[];
   readonly confirmed?: {
     readonly if?: (input: Given, call: ToolCall) => boolean;
-    readonly describe: (input: Given, call: ToolCall) => Promise<Described>;
+    readonly describe: (input: Given, call: ToolCall, operations: Operations) => Promise<Described>;
   };
 }
 
@@ -94,7 +94,7 @@ export const writeTool = ({ operations, confirm }: WriteTools, definition: Write
       refuseOthers(definition, step, members, input);
       const idempotencyKey = String(input['idempotencyKey']);
       if (confirmed !== undefined && confirmed.if?.(input, call) !== false) {
-        const describe = () => confirmed.describe(input, call);
+        const describe = () => confirmed.describe(input, call, operations);
         const pending = await confirm({ tool: definition.name, idempotencyKey, call, describe });
         if (pending !== undefined) return pending;
       } else if (call.given['confirmationUid'] !== undefined || call.given['confirm'] !== undefined) {

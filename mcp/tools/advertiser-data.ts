@@ -1,7 +1,7 @@
 import type { Described } from '../confirm.ts';
 import { idArgument } from '../places.ts';
-import { inTheOpen, writes, type Tool, type ToolCall } from '../tool.ts';
-import { writeTool, type Given, type WriteTools } from '../write-tool.ts';
+import { inTheOpen, writes, type ToolCall } from '../tool.ts';
+import type { Given, WriteTool } from '../write-tool.ts';
 
 /** Specification, MCP v3: above it, a person must agree. */
 const EVENTS_UNCONFIRMED_MAX = 1_000;
@@ -29,7 +29,7 @@ const removedIn = (items: string, input: Given): readonly Given[] =>
     (item): item is Given => (item as Given | null)?.['delete'] === true,
   );
 
-const syncTool = (services: WriteTools, sync: SyncTool): Tool => {
+const syncTool = (sync: SyncTool): WriteTool => {
   const { name, title, operationId, items, idMember, deleteMissing, noun } = sync;
   const described = async (_input: Given, { given, invoke }: ToolCall): Promise<Described> => {
     const id = String(given['advertiserId']);
@@ -43,7 +43,7 @@ const syncTool = (services: WriteTools, sync: SyncTool): Tool => {
         : `Of ${advertiser}, delete ${ids.length} ${noun}${ids.length === 1 ? '' : 's'}: ${ids.join(', ')}.`;
     return { summary };
   };
-  return writeTool(services, {
+  return {
     name,
     title,
     description: `${sync.description} Deleting needs a confirmation: the first call returns {action: "pending_confirmation", confirmation}; repeat it with confirm: true and confirmationUid.`,
@@ -64,7 +64,7 @@ const syncTool = (services: WriteTools, sync: SyncTool): Tool => {
       if: (_input, { given }) => removes(sync, given),
       describe: described,
     },
-  });
+  };
 };
 
 const describeLog = async (input: Given, { given, invoke }: ToolCall): Promise<Described> => {
@@ -85,8 +85,8 @@ const describeLog = async (input: Given, { given, invoke }: ToolCall): Promise<D
   };
 };
 
-export const advertiserDataTools = (services: WriteTools): readonly Tool[] => [
-  syncTool(services, {
+export const advertiserDataTools: readonly WriteTool[] = [
+  syncTool({
     name: 'save_event_source',
     title: 'Create or change event sources',
     description:
@@ -100,7 +100,7 @@ export const advertiserDataTools = (services: WriteTools): readonly Tool[] => [
     deleteMissing: 'delete_missing',
     noun: 'event source',
   }),
-  syncTool(services, {
+  syncTool({
     name: 'save_audience',
     title: 'Create or change audiences',
     description:
@@ -113,7 +113,7 @@ export const advertiserDataTools = (services: WriteTools): readonly Tool[] => [
     deleteMissing: 'deleteMissing',
     noun: 'audience',
   }),
-  syncTool(services, {
+  syncTool({
     name: 'save_catalog',
     title: 'Create or change catalogs',
     description:
@@ -126,7 +126,7 @@ export const advertiserDataTools = (services: WriteTools): readonly Tool[] => [
     deleteMissing: 'delete_missing',
     noun: 'catalog',
   }),
-  writeTool(services, {
+  {
     name: 'log_conversions',
     title: 'Log conversion events',
     description:
@@ -147,8 +147,8 @@ export const advertiserDataTools = (services: WriteTools): readonly Tool[] => [
         (given['events'] as readonly unknown[]).length > EVENTS_UNCONFIRMED_MAX,
       describe: describeLog,
     },
-  }),
-  writeTool(services, {
+  },
+  {
     name: 'syndicate',
     title: 'Syndicate to agents, or stop',
     description:
@@ -166,5 +166,5 @@ export const advertiserDataTools = (services: WriteTools): readonly Tool[] => [
         params: { advertiserId: 'advertiserId' },
       },
     ],
-  }),
+  },
 ];

@@ -1,6 +1,6 @@
 import { idArgument } from '../places.ts';
-import { writes, type Tool } from '../tool.ts';
-import { writeTool, type Step, type WriteTools } from '../write-tool.ts';
+import { writes } from '../tool.ts';
+import type { Step, WriteTool } from '../write-tool.ts';
 
 const create: Step = { verb: 'create', action: 'created', operationId: 'createAdvertiser' };
 const update: Step = {
@@ -10,8 +10,8 @@ const update: Step = {
   params: { id: 'advertiserId' },
 };
 
-export const advertiserTools = (services: WriteTools): readonly Tool[] => [
-  writeTool(services, {
+export const advertiserTools: readonly WriteTool[] = [
+  {
     name: 'save_advertiser',
     title: 'Create or change an advertiser',
     description:
@@ -24,5 +24,5 @@ export const advertiserTools = (services: WriteTools): readonly Tool[] => [
     steps: [create, update],
     choose: ({ advertiserId }) => (advertiserId === undefined ? create : update),
     leftOut: ['id', 'customerId', 'status'],
-  }),
+  },
 ];

@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import type { Described } from '../confirm.ts';
 import type { KindName } from '../kinds.ts';
+import type { Operations } from '../operations.ts';
 import { idArgument, placeArguments, requirePlaces, type Places } from '../places.ts';
 import { readKind, type Named } from '../read-kind.ts';
-import { destroys, writes, type Tool, type ToolCall } from '../tool.ts';
-import { writeTool, type Given, type Step, type WriteTools } from '../write-tool.ts';
+import { destroys, writes, type ToolCall } from '../tool.ts';
+import type { Given, Step, WriteTool } from '../write-tool.ts';
 
 const archiving = (
   operationId: string,
@@ -48,54 +49,51 @@ const consequences: Readonly<Record<ArchivedKind, string>> = {
   webhook_subscription: 'Nothing more is delivered.',
 };
 
-const describeArchive =
-  ({ operations }: WriteTools) =>
-  async (input: Given, { invoke }: ToolCall): Promise<Described> => {
-    const named = input as unknown as Named & { readonly kind: ArchivedKind };
-    stepFor(input);
-    const object = await readKind(operations, invoke, named);
-    const name = object['name'] ?? object['engineName'] ?? object['url'];
-    const { revision } = object;
-    return {
-      summary: `Archive ${named.kind.replaceAll('_', ' ')} ${JSON.stringify(name)} (${named.id}). ${consequences[named.kind]}`,
-      ...(typeof revision === 'number' && { revision }),
-    };
+const describeArchive = async (
+  input: Given,
+  { invoke }: ToolCall,
+  operations: Operations,
+): Promise<Described> => {
+  const named = input as unknown as Named & { readonly kind: ArchivedKind };
+  const object = await readKind(operations, invoke, named);
+  const name = object['name'] ?? object['engineName'] ?? object['url'];
+  const { revision } = object;
+  return {
+    summary: `Archive ${named.kind.replaceAll('_', ' ')} ${JSON.stringify(name)} (${named.id}). ${consequences[named.kind]}`,
+    ...(typeof revision === 'number' && { revision }),
   };
+};
 
 const kindNames = Object.keys(archived) as [ArchivedKind, ...ArchivedKind[]];
 
-export const archiveTools = (services: WriteTools): readonly Tool[] => {
-  const { advertiserId, engineId } = placeArguments((place) => {
-    const users = kindNames.filter((kind) => archived[kind].needs.some((one) => one === place));
-    return `Needed for ${users.join(', ')}.`;
-  });
-  return [
-    writeTool(services, {
-      name: 'archive',
-      title: 'Archive or delete an object',
-      description:
-        'Archives an advertiser, campaign or creative, or deletes an asset, a connection, an AdCP agent or a webhook ' +
-        'subscription. To delete an event source, audience or catalog, use its save tool. Needs a confirmation: the first ' +
-        'call returns {action: "pending_confirmation", confirmation}; show its summary to the person you act for, then ' +
-        'repeat the call with confirm: true and confirmationUid. Returns {action: "archived", kind, id}. Example: ' +
-        '{"kind":"campaign","id":"cmp_…","idempotencyKey":"…"}.',
-      annotations: destroys,
-      arguments: { kind: z.enum(kindNames), id: idArgument('Id of the object.'), advertiserId, engineId },
-      steps: Object.values(archived) as unknown as readonly [Step, ...Step[]],
-      choose: stepFor,
-      confirmed: { describe: describeArchive(services) },
-    }),
-    writeTool(services, {
-      name: 'restore',
-      title: 'Restore an archived advertiser',
-      description:
-        'Makes an archived advertiser active again. Its syndication stays switched off. Returns {action: "restored", ' +
-        'object}. Example: {"kind":"advertiser","id":12,"idempotencyKey":"…"}.',
-      annotations: writes,
-      arguments: { kind: z.enum(['advertiser']), id: idArgument('Id of the advertiser.') },
-      steps: [
-        { verb: 'restore', action: 'restored', operationId: 'restoreAdvertiser', params: { id: 'id' } },
-      ],
-    }),
-  ];
-};
+const { advertiserId, engineId } = placeArguments((place) => {
+  const users = kindNames.filter((kind) => archived[kind].needs.some((one) => one === place));
+  return `Needed for ${users.join(', ')}.`;
+});
+export const archiveTools: readonly WriteTool[] = [
+  {
+    name: 'archive',
+    title: 'Archive or delete an object',
+    description:
+      'Archives an advertiser, campaign or creative, or deletes an asset, a connection, an AdCP agent or a webhook ' +
+      'subscription. To delete an event source, audience or catalog, use its save tool. Needs a confirmation: the first ' +
+      'call returns {action: "pending_confirmation", confirmation}; show its summary to the person you act for, then ' +
+      'repeat the call with confirm: true and confirmationUid. Returns {action: "archived", kind, id}. Example: ' +
+      '{"kind":"campaign","id":"cmp_…","idempotencyKey":"…"}.',
+    annotations: destroys,
+    arguments: { kind: z.enum(kindNames), id: idArgument('Id of the object.'), advertiserId, engineId },
+    steps: Object.values(archived) as unknown as readonly [Step, ...Step[]],
+    choose: stepFor,
+    confirmed: { describe: describeArchive },
+  },
+  {
+    name: 'restore',
+    title: 'Restore an archived advertiser',
+    description:
+      'Makes an archived advertiser active again. Its syndication stays switched off. Returns {action: "restored", ' +
+      'object}. Example: {"kind":"advertiser","id":12,"idempotencyKey":"…"}.',
+    annotations: writes,
+    arguments: { kind: z.enum(['advertiser']), id: idArgument('Id of the advertiser.') },
+    steps: [{ verb: 'restore', action: 'restored', operationId: 'restoreAdvertiser', params: { id: 'id' } }],
+  },
+];

@@ -1,6 +1,6 @@
 import { idArgument } from '../places.ts';
-import { inTheOpen, writes, type Tool, type ToolCall } from '../tool.ts';
-import { writeTool, type Given, type Step, type WriteTools } from '../write-tool.ts';
+import { inTheOpen, writes, type ToolCall } from '../tool.ts';
+import type { Given, Step, WriteTool } from '../write-tool.ts';
 import type { Described } from '../confirm.ts';
 
 const create: Step = { verb: 'create', action: 'created', operationId: 'createCampaign' };
@@ -14,21 +14,19 @@ const update: Step = {
 const campaignId = idArgument('Id of the campaign.');
 
 const phaseTool = (
-  services: WriteTools,
   name: string,
   operationId: string,
   action: string,
   title: string,
   description: string,
-): Tool =>
-  writeTool(services, {
-    name,
-    title,
-    description: `${description} Returns {action, object}.`,
-    annotations: writes,
-    arguments: { campaignId },
-    steps: [{ verb: action, action, operationId, params: { id: 'campaignId' } }],
-  });
+): WriteTool => ({
+  name,
+  title,
+  description: `${description} Returns {action, object}.`,
+  annotations: writes,
+  arguments: { campaignId },
+  steps: [{ verb: action, action, operationId, params: { id: 'campaignId' } }],
+});
 
 interface LaunchedCampaign {
   readonly name: string;
@@ -48,8 +46,8 @@ const describeLaunch = async ({ campaignId: id }: Given, { invoke }: ToolCall): 
   };
 };
 
-export const campaignTools = (services: WriteTools): readonly Tool[] => [
-  writeTool(services, {
+export const campaignTools: readonly WriteTool[] = [
+  {
     name: 'save_campaign',
     title: 'Create or change a campaign',
     description:
@@ -62,8 +60,8 @@ export const campaignTools = (services: WriteTools): readonly Tool[] => [
     steps: [create, update],
     choose: (input) => (input['campaignId'] === undefined ? create : update),
     leftOut: ['id', 'phase'],
-  }),
-  writeTool(services, {
+  },
+  {
     name: 'launch_campaign',
     title: 'Launch a campaign',
     description:
@@ -77,9 +75,8 @@ export const campaignTools = (services: WriteTools): readonly Tool[] => [
       { verb: 'launch', action: 'launched', operationId: 'executeCampaign', params: { id: 'campaignId' } },
     ],
     confirmed: { describe: describeLaunch },
-  }),
+  },
   phaseTool(
-    services,
     'pause_campaign',
     'pauseCampaign',
     'paused',
@@ -87,7 +84,6 @@ export const campaignTools = (services: WriteTools): readonly Tool[] => [
     'Pauses an active campaign. reactivate_campaign continues it. Example: {"campaignId":"cmp_…","idempotencyKey":"…"}.',
   ),
   phaseTool(
-    services,
     'reactivate_campaign',
     'reactivateCampaign',
     'reactivated',

@@ -1,6 +1,6 @@
 import { idArgument } from '../places.ts';
-import { inTheOpen, writes, type Tool } from '../tool.ts';
-import { writeTool, type Step, type WriteTools } from '../write-tool.ts';
+import { inTheOpen, writes } from '../tool.ts';
+import type { Step, WriteTool } from '../write-tool.ts';
 
 const create: Step = {
   verb: 'create',
@@ -24,8 +24,8 @@ const ofAccount = {
 };
 const accountParams = { id: 'engineId', connectionId: 'connectionId', accountId: 'accountId' } as const;
 
-export const connectionTools = (services: WriteTools): readonly Tool[] => [
-  writeTool(services, {
+export const connectionTools: readonly WriteTool[] = [
+  {
     name: 'save_connection',
     title: 'Connect a creative engine',
     description:
@@ -42,8 +42,8 @@ export const connectionTools = (services: WriteTools): readonly Tool[] => [
         params: { id: 'engineId' },
       },
     ],
-  }),
-  writeTool(services, {
+  },
+  {
     name: 'select_connection_account',
     title: 'Select an account of a connection',
     description:
@@ -59,8 +59,8 @@ export const connectionTools = (services: WriteTools): readonly Tool[] => [
         params: accountParams,
       },
     ],
-  }),
-  writeTool(services, {
+  },
+  {
     name: 'map_connection_account',
     title: 'Map an account of a connection to an advertiser',
     description:
@@ -71,8 +71,8 @@ export const connectionTools = (services: WriteTools): readonly Tool[] => [
     steps: [
       { verb: 'map', action: 'mapped', operationId: 'mapCreativeEngineAccount', params: accountParams },
     ],
-  }),
-  writeTool(services, {
+  },
+  {
     name: 'register_agent',
     title: 'Register an AdCP agent',
     description:
@@ -82,8 +82,8 @@ export const connectionTools = (services: WriteTools): readonly Tool[] => [
     annotations: inTheOpen(writes),
     arguments: {},
     steps: [{ verb: 'register', action: 'created', operationId: 'createAdcpAgent' }],
-  }),
-  writeTool(services, {
+  },
+  {
     name: 'save_webhook_subscription',
     title: 'Create or change a webhook subscription',
     description:
@@ -96,8 +96,8 @@ export const connectionTools = (services: WriteTools): readonly Tool[] => [
     },
     steps: [create, update],
     choose: ({ webhookSubscriptionId }) => (webhookSubscriptionId === undefined ? create : update),
-  }),
-  writeTool(services, {
+  },
+  {
     name: 'test_webhook_subscription',
     title: 'Send an example to a webhook',
     description:
@@ -114,5 +114,5 @@ export const connectionTools = (services: WriteTools): readonly Tool[] => [
         params: { id: 'webhookSubscriptionId' },
       },
     ],
-  }),
+  },
 ];

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { invalid } from '../../shared/http/errors.ts';
 import { idArgument } from '../places.ts';
-import { inTheOpen, writes, type Tool } from '../tool.ts';
-import { writeTool, type Given, type Step, type WriteTools } from '../write-tool.ts';
+import { inTheOpen, writes } from '../tool.ts';
+import type { Given, Step, WriteTool } from '../write-tool.ts';
 
 const inCampaign = { id: 'campaignId' } as const;
 const campaignId = idArgument('Id of the campaign.');
@@ -85,8 +85,8 @@ const chooseSession = (input: Given): Step => {
   return sessionSteps[step];
 };
 
-export const creativeTools = (services: WriteTools): readonly Tool[] => [
-  writeTool(services, {
+export const creativeTools: readonly WriteTool[] = [
+  {
     name: 'save_creative',
     title: 'Create or change a creative',
     description:
@@ -104,8 +104,8 @@ export const creativeTools = (services: WriteTools): readonly Tool[] => [
     steps: [create, createInLibrary, update],
     choose: chooseCreative,
     leftOut: ['id', 'advertiserId', 'state'],
-  }),
-  writeTool(services, {
+  },
+  {
     name: 'duplicate_creative',
     title: 'Copy a creative',
     description:
@@ -121,8 +121,8 @@ export const creativeTools = (services: WriteTools): readonly Tool[] => [
         params: { ...inCampaign, cid: 'creativeId' },
       },
     ],
-  }),
-  writeTool(services, {
+  },
+  {
     name: 'attach_creative',
     title: 'Use a creative in a campaign',
     description:
@@ -138,8 +138,8 @@ export const creativeTools = (services: WriteTools): readonly Tool[] => [
         params: { id: 'advertiserId', cid: 'creativeId' },
       },
     ],
-  }),
-  writeTool(services, {
+  },
+  {
     name: 'detach_creative',
     title: 'Take a creative out of a campaign',
     description:
@@ -156,8 +156,8 @@ export const creativeTools = (services: WriteTools): readonly Tool[] => [
         names: ['creativeId', 'campaignId'],
       },
     ],
-  }),
-  writeTool(services, {
+  },
+  {
     name: 'submit_creative',
     title: 'Submit a creative to sellers',
     description:
@@ -169,8 +169,8 @@ export const creativeTools = (services: WriteTools): readonly Tool[] => [
     steps: [
       { verb: 'submit', action: 'submitted', operationId: 'submitCreative', params: { cid: 'creativeId' } },
     ],
-  }),
-  writeTool(services, {
+  },
+  {
     name: 'review_creative',
     title: "Record a seller's decision on a creative",
     description:
@@ -187,8 +187,8 @@ export const creativeTools = (services: WriteTools): readonly Tool[] => [
         params: { cid: 'creativeId', sellerId: 'sellerId' },
       },
     ],
-  }),
-  writeTool(services, {
+  },
+  {
     name: 'save_creative_session',
     title: 'Make a creative with an engine',
     description:
@@ -205,8 +205,8 @@ export const creativeTools = (services: WriteTools): readonly Tool[] => [
     },
     steps: [start, refine, evaluate, finalize],
     choose: chooseSession,
-  }),
-  writeTool(services, {
+  },
+  {
     name: 'upload_creative_asset',
     title: 'Reserve an upload for a file',
     description:
@@ -224,5 +224,5 @@ export const creativeTools = (services: WriteTools): readonly Tool[] => [
         params: { id: 'advertiserId' },
       },
     ],
-  }),
+  },
 ];

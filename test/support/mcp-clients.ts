@@ -1,0 +1,83 @@
+import * as v2 from '@modelcontextprotocol/client';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+
+/** The official clients, as they connect to the tools. */
+
+export interface CalledTool {
+  readonly isError: boolean;
+  readonly content: Readonly<Record<string, unknown>>;
+}
+
+export interface ToolClient {
+  readonly tools: () => Promise<readonly ListedTool[]>;
+  /** @throws Error if the result does not fit the tool's output schema */
+  readonly call: (name: string, input?: Readonly<Record<string, unknown>>) => Promise<CalledTool>;
+  readonly close: () => Promise<void>;
+}
+
+export interface ListedTool {
+  readonly name: string;
+  readonly title?: string | undefined;
+  readonly description?: string | undefined;
+  readonly annotations?: Readonly<Record<string, unknown>> | undefined;
+  readonly inputSchema: Readonly<Record<string, unknown>>;
+  readonly outputSchema?: Readonly<Record<string, unknown>> | undefined;
+}
+
+type Connect = (url: string, apiKey: string) => Promise<ToolClient>;
+
+interface AnyClient {
+  listTools(): Promise<{ readonly tools: readonly ListedTool[] }>;
+  callTool(called: { name: string; arguments: Record<string, unknown> }): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+const info = { name: 'test', version: '1.0.0' };
+
+/** Both versions check a result against the schema that they have listed. */
+const toolClient = (client: AnyClient): ToolClient => ({
+  tools: async () => (await client.listTools()).tools,
+  call: async (name, input = {}) => {
+    const called = (await client.callTool({ name, arguments: { ...input } })) as {
+      readonly isError?: boolean;
+      readonly structuredContent?: CalledTool['content'];
+    };
+    return { isError: called.isError === true, content: called.structuredContent ?? {} };
+  },
+  close: () => client.close(),
+});
+
+const requestInitOf = (apiKey: string) => ({ headers: { Authorization: `Bearer ${apiKey}` } });
+
+export const connectV1: Connect = async (url, apiKey) => {
+  const client = new Client(info);
+  const transport = new StreamableHTTPClientTransport(new URL(url), { requestInit: requestInitOf(apiKey) });
+  // Its declaration does not fit `exactOptionalPropertyTypes`.
+  await client.connect(transport as Parameters<Client['connect']>[0]);
+  return toolClient(client as unknown as AnyClient);
+};
+
+export const connectV2 =
+  (
+    mode: 'auto' | 'legacy',
+    onElicit?: (message: string) => v2.ElicitResult | Promise<v2.ElicitResult>,
+  ): Connect =>
+  async (url, apiKey) => {
+    const capabilities = onElicit === undefined ? {} : { elicitation: {} };
+    const client = new v2.Client(info, { capabilities, versionNegotiation: { mode } });
+    if (onElicit !== undefined) {
+      client.setRequestHandler('elicitation/create', ({ params }) => onElicit(params.message));
+    }
+    const transport = new v2.StreamableHTTPClientTransport(new URL(url), {
+      requestInit: requestInitOf(apiKey),
+    });
+    await client.connect(transport);
+    return toolClient(client as unknown as AnyClient);
+  };
+
+export const officialClients = [
+  ['version 1', connectV1],
+  ['version 2, without sessions', connectV2('auto')],
+  ['version 2, with sessions', connectV2('legacy')],
+] as const;
