@@ -165,7 +165,7 @@ const kinds = {
         hasCursors: true,
       },
     ],
-    summary: [],
+    summary: ['id', 'type', 'state', 'attemptCount', 'createdAt', 'lastAttemptAt'],
   },
   seller: {
     read: { idMember: 'sellerId' },

@@ -55,7 +55,7 @@ export const namingArguments = async <Result>(
     return await call;
   } catch (error) {
     const field = error instanceof ApiError ? error.body.field : undefined;
-    const argument = field === undefined ? undefined : argumentOf[field];
+    const argument = field !== undefined && Object.hasOwn(argumentOf, field) ? argumentOf[field] : undefined;
     if (!(error instanceof ApiError) || argument === undefined) throw error;
     throw new ApiError({ ...error.body, field: argument }, error.headers, error);
   }

@@ -5,8 +5,7 @@ import { shownAs } from './json-schema.ts';
 /** Models write ids as they have read them: some of them are numbers. */
 const Id = z.union([z.string().min(1).max(1_000), z.int()]).transform(String);
 
-export const idArgument = (description: string) =>
-  shownAs(Id, { type: ['string', 'integer'], minLength: 1, description });
+export const idArgument = (description: string) => shownAs(Id, { type: ['string', 'integer'], description });
 
 const descriptions = {
   advertiserId: 'Id of the advertiser.',

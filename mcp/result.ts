@@ -62,7 +62,7 @@ const recoveryOf = (code: string): Recovery => {
 };
 
 /** Over HTTP, it is a header. */
-const argumentOf: Readonly<Record<string, string>> = { 'Idempotency-Key': 'idempotencyKey' };
+const argumentOf = (field: string): string => (field === 'Idempotency-Key' ? 'idempotencyKey' : field);
 
 /** A refusal is a result that the model can read, not an error of the protocol. */
 export const refusalResult = ({ body, headers }: ApiError): CallToolResult => {
@@ -70,7 +70,7 @@ export const refusalResult = ({ body, headers }: ApiError): CallToolResult => {
   const refusal: z.infer<typeof Refusal> = {
     code: body.code,
     message: body.message,
-    ...(body.field !== undefined && { field: argumentOf[body.field] ?? body.field }),
+    ...(body.field !== undefined && { field: argumentOf(body.field) }),
     ...(body.details !== undefined && { details: body.details }),
     ...(retryAfter > 0 && { retry_after: retryAfter }),
     recovery: recoveryOf(body.code),

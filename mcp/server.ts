@@ -1,18 +1,14 @@
-import {
-  Server,
-  type CallToolResult,
-  type ListToolsResult,
-  type Tool as ListedTool,
-} from '@modelcontextprotocol/server';
+import { Server, type CallToolResult, type ListToolsResult } from '@modelcontextprotocol/server';
 import { sleep } from '../shared/async/backoff.ts';
 import { apiErrorOf } from '../shared/http/api-error-of.ts';
 import { ApiError } from '../shared/http/errors.ts';
 import type { Caller, InvokeRoute } from '../shared/http/invoke-route.ts';
 import type { Scope } from '../shared/http/principal.ts';
 import { validate } from '../shared/http/validate.ts';
+import { refuseDeep } from './refuse-deep.ts';
 import type { Elicitation } from './elicit.ts';
-import { jsonSchemaOf } from './json-schema.ts';
-import { outputSchemaOf, refusalResult, toolResult } from './result.ts';
+import { listedTool, type ListedTool } from './listed-tool.ts';
+import { refusalResult, toolResult } from './result.ts';
 import type { Tool, ToolCall } from './tool.ts';
 
 export interface ServerOptions {
@@ -30,9 +26,12 @@ export interface ServerOptions {
 /** @returns makes a server for one request: it offers what the scopes of the caller allow */
 export const createServers = (options: ServerOptions): ((caller: Caller) => Server) => {
   const byName = new Map(options.tools.map((one) => [one.name, one]));
-  const listed = new Map(options.tools.map((one) => [one, listedTool(one)]));
-  const listFor = (scopes: readonly Scope[]): readonly ListedTool[] =>
-    options.tools.flatMap((one) => (scopes.includes(one.scope) ? [listed.get(one) as ListedTool] : []));
+  let listed: ReadonlyMap<Tool, ListedTool> | undefined;
+  const listFor = (scopes: readonly Scope[]): readonly ListedTool[] => {
+    // Not at the start, which it would make noticeably longer.
+    listed ??= new Map(options.tools.map((one) => [one, listedTool(one)]));
+    return [...listed].flatMap(([{ scope }, one]) => (scopes.includes(scope) ? [one] : []));
+  };
   return (caller) => {
     const server = new Server(
       { name: 'buyer-exchange', title: 'Buyer Exchange', version: options.version },
@@ -58,15 +57,6 @@ export const createServers = (options: ServerOptions): ((caller: Caller) => Serv
   };
 };
 
-const listedTool = ({ name, title, description, annotations, input, output }: Tool): ListedTool => ({
-  name,
-  title,
-  description,
-  annotations: { title, ...annotations },
-  inputSchema: jsonSchemaOf(input, 'input') as ListedTool['inputSchema'],
-  outputSchema: outputSchemaOf(output) as NonNullable<ListedTool['outputSchema']>,
-});
-
 const callTool = async (
   { invoke, callMs, onError }: ServerOptions,
   called: Tool,
@@ -75,6 +65,7 @@ const callTool = async (
 ): Promise<CallToolResult> => {
   const over = new AbortController();
   try {
+    refuseDeep(given);
     const input = validate(called.input, given);
     const call = { caller, given, confirmationUid, invoke: invoke.bind(undefined, caller) };
     const result = await Promise.race([called.run(input, call), timeIsUp(callMs, over.signal)]);

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { invalid } from '../../shared/http/errors.ts';
 import type { ToolCursors } from '../cursor.ts';
-import { itemOf } from '../list-items.ts';
 import { kindNames, kindOf, type KindName, type List } from '../kinds.ts';
-import { membersOf, takesAsOf, type Operations } from '../operations.ts';
+import { viewedIn } from '../list-items.ts';
+import { takesAsOf, type Operations } from '../operations.ts';
 import { omittedMember, Page, pageArguments, pageOf, type ReadPage } from '../page.ts';
 import { idArgument, placeArguments } from '../places.ts';
 import { historyOf, readKind, readList, type Named } from '../read-kind.ts';
@@ -247,10 +247,7 @@ const listReader = (
   const asked = { list, places, query: { asOf: given.asOf } };
   return {
     read: (position, limit) => readList(operations, invoke, asked, position, limit),
-    shown: viewOf(
-      { view: 'summary' },
-      { members: membersOf(itemOf(operations, list)), summary: kindOf(kind).summary },
-    ),
+    shown: viewOf({ view: 'summary' }, viewedIn(operations, kind, list)),
   };
 };
 

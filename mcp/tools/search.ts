@@ -3,8 +3,8 @@ import { invalid } from '../../shared/http/errors.ts';
 import type { RouteInput } from '../../shared/http/invoke-route.ts';
 import { jsonSchemaOf, shownAs } from '../json-schema.ts';
 import { kindNames, kindOf, type KindName, type List } from '../kinds.ts';
-import { itemOf } from '../list-items.ts';
-import { membersOf, namingArguments, queryShapeOf, takesAsOf, type Operations } from '../operations.ts';
+import { viewedIn } from '../list-items.ts';
+import { namingArguments, queryShapeOf, takesAsOf, type Operations } from '../operations.ts';
 import { omittedMember, Page, pageArguments, pageOf } from '../page.ts';
 import { placeArguments, type PlaceArgument, type Places } from '../places.ts';
 import { readList } from '../read-kind.ts';
@@ -57,7 +57,8 @@ const filterArguments = (operations: Operations): Record<string, z.ZodType> => {
         return { ...schema, description: description === undefined ? ofKinds : `${description} ${ofKinds}` };
       });
       const [only] = variants;
-      const shown = variants.length === 1 ? only : { anyOf: variants };
+      const description = variants.map((variant) => variant.description).join(' ');
+      const shown = variants.length === 1 ? only : { description, anyOf: variants };
       return [name, shownAs(z.union([z.string(), z.number(), z.boolean()]).optional(), shown ?? {})];
     }),
   );
@@ -78,6 +79,9 @@ const listFor = (kind: KindName, places: Places): List => {
 };
 
 export const searchTool = ({ operations, cursors }: ReadTools): Tool => {
+  for (const kind of searchable) {
+    for (const list of kindOf(kind).lists) viewedIn(operations, kind, list);
+  }
   const filters = z.strictObject({ ...filterArguments(operations), ...placeArguments(listedIn) });
   return tool({
     name: 'search',
@@ -113,10 +117,7 @@ export const searchTool = ({ operations, cursors }: ReadTools): Tool => {
       }
       const query = { ...queryFrom(kind, given, Object.keys(filtersOf(operations, list)), list), asOf };
       const asked = { list, places: given as Places, query };
-      const shown = viewOf(
-        { view, fields },
-        { members: membersOf(itemOf(operations, list)), summary: kindOf(kind).summary },
-      );
+      const shown = viewOf({ view, fields }, viewedIn(operations, kind, list));
       return pageOf(
         {
           cursors,

@@ -13,7 +13,14 @@ export interface ToolClient {
   readonly tools: () => Promise<readonly ListedTool[]>;
   /** @throws Error if the result does not fit the tool's output schema */
   readonly call: (name: string, input?: Readonly<Record<string, unknown>>) => Promise<CalledTool>;
+  readonly raw: (name: string, input?: Readonly<Record<string, unknown>>) => Promise<RawResult>;
   readonly close: () => Promise<void>;
+}
+
+interface RawResult {
+  readonly isError?: boolean;
+  readonly content?: unknown;
+  readonly structuredContent?: CalledTool['content'];
 }
 
 export interface ListedTool {
@@ -36,17 +43,19 @@ interface AnyClient {
 const info = { name: 'test', version: '1.0.0' };
 
 /** Both versions check a result against the schema that they have listed. */
-const toolClient = (client: AnyClient): ToolClient => ({
-  tools: async () => (await client.listTools()).tools,
-  call: async (name, input = {}) => {
-    const called = (await client.callTool({ name, arguments: { ...input } })) as {
-      readonly isError?: boolean;
-      readonly structuredContent?: CalledTool['content'];
-    };
-    return { isError: called.isError === true, content: called.structuredContent ?? {} };
-  },
-  close: () => client.close(),
-});
+const toolClient = (client: AnyClient): ToolClient => {
+  const raw: ToolClient['raw'] = async (name, input = {}) =>
+    (await client.callTool({ name, arguments: { ...input } })) as RawResult;
+  return {
+    tools: async () => (await client.listTools()).tools,
+    raw,
+    call: async (name, input) => {
+      const { isError, structuredContent } = await raw(name, input);
+      return { isError: isError === true, content: structuredContent ?? {} };
+    },
+    close: () => client.close(),
+  };
+};
 
 const requestInitOf = (apiKey: string) => ({ headers: { Authorization: `Bearer ${apiKey}` } });
 
