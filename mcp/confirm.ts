@@ -14,7 +14,7 @@ export const confirmArguments = {
     .meta({ description: 'true, with confirmationUid, once the person you act for has agreed.' }),
   confirmationUid: z.string().min(1).max(100).optional().meta({
     description:
-      'Of the pending confirmation that the first call returned: valid once, for 15 minutes, with the same arguments.',
+      'Id of the pending confirmation that the first call returned: valid once, for 15 minutes, with the same arguments.',
   }),
 };
 
@@ -26,7 +26,7 @@ export const Confirmation = z.object({
   expiresAt: z.string(),
   summary: z.string().meta({ description: 'What the call would do. Show it to the person you act for.' }),
   tool: z.string(),
-  revision: z.int().optional().meta({ description: 'Of the object that the summary describes.' }),
+  revision: z.int().optional().meta({ description: 'Revision of the object that the summary describes.' }),
 });
 export type Confirmation = z.infer<typeof Confirmation>;
 

@@ -11,5 +11,5 @@ export const listedTool = ({ name, title, description, annotations, input, outpu
   description,
   annotations: { title, ...annotations },
   inputSchema: jsonSchemaOf(input, 'input') as ListedTool['inputSchema'],
-  outputSchema: outputSchemaOf(output) as NonNullable<ListedTool['outputSchema']>,
+  outputSchema: outputSchemaOf(output),
 });

@@ -37,8 +37,7 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject> {
   run(input: z.output<Input>, call: ToolCall): Promise<ToolResult>;
 }
 
-export const tool = <Input extends z.ZodObject>(definition: Tool<Input>): Tool =>
-  definition as unknown as Tool;
+export const tool = <Input extends z.ZodObject>(definition: Tool<Input>): Tool => definition;
 
 export const reads: ToolAnnotations = {
   readOnlyHint: true,

@@ -6,7 +6,7 @@ export const viewArguments = {
   view: z
     .enum(['summary', 'full'])
     .default('summary')
-    .meta({ description: 'summary: the few members that tell rows apart. full: all members.' }),
+    .meta({ description: 'summary: the few members that identify a row. full: all members.' }),
   fields: z
     .array(z.string().min(1).max(100))
     .min(1)

@@ -92,7 +92,7 @@ export const writeTool = ({ operations, confirm }: WriteTools, definition: Write
       const step = choose(input);
       const members = Object.keys(shapes.get(step) ?? {});
       refuseOthers(definition, step, members, input);
-      const idempotencyKey = String(input['idempotencyKey']);
+      const { idempotencyKey } = input;
       if (confirmed !== undefined && confirmed.if?.(input, call) !== false) {
         const describe = () => confirmed.describe(input, call, operations);
         const pending = await confirm({ tool: definition.name, idempotencyKey, call, describe });
@@ -217,7 +217,7 @@ const outputOf = (operations: Operations, definition: WriteTool): z.ZodObject =>
     return member === undefined ? data : memberOf(data, member);
   });
   const objects = distinct(shown.flatMap((one) => (one instanceof z.ZodObject ? [one.partial()] : [])));
-  const rows = shown.find((one) => one instanceof z.ZodArray);
+  const rows = shown.find((one): one is z.ZodArray<z.ZodType> => one instanceof z.ZodArray);
   const [object, ...otherObjects] = objects;
   return z.object({
     action: z.enum([...actions, ...(confirmed === undefined ? [] : [PENDING, DECLINED])]),
@@ -232,9 +232,7 @@ const outputOf = (operations: Operations, definition: WriteTool): z.ZodObject =>
     }),
     ...(Object.assign({}, ...steps.map((step) => otherMembersOf(operations, step))) as Shape),
     ...(rows !== undefined && {
-      objects: z
-        .object({ results: z.array(partialOf((rows as z.ZodArray).element as z.ZodType)) })
-        .optional(),
+      objects: z.object({ results: z.array(partialOf(rows.element)) }).optional(),
       page: Page.optional(),
     }),
     ...(confirmed !== undefined && { confirmation: Confirmation.optional() }),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Described } from '../confirm.ts';
 import type { KindName } from '../kinds.ts';
 import type { Operations } from '../operations.ts';
-import { idArgument, placeArguments, requirePlaces, type Places } from '../places.ts';
+import { idArgument, placeArguments, requirePlaces } from '../places.ts';
 import { readKind, type Named } from '../read-kind.ts';
 import { destroys, writes, type ToolCall } from '../tool.ts';
 import type { Given, Step, WriteTool } from '../write-tool.ts';
@@ -34,7 +34,7 @@ type ArchivedKind = keyof typeof archived;
 const stepFor = (input: Given): Step => {
   const kind = input['kind'] as ArchivedKind;
   const step = archived[kind];
-  requirePlaces(kind, step.needs, input as Places);
+  requirePlaces(kind, step.needs, input);
   return step;
 };
 

@@ -94,9 +94,10 @@ const output = z.object({
   kind: z.string(),
   object: z.record(z.string(), z.unknown()).meta({ description: 'The resource as the REST API shows it.' }),
   included: z.record(z.string(), z.array(z.record(z.string(), z.unknown()))).optional(),
-  page: Page.optional().meta({ description: 'Of the list, if one is included.' }),
+  page: Page.optional().meta({ description: 'Page of the list, if one is included.' }),
   pages: z.record(z.string(), Page).optional().meta({
-    description: 'Of each list, if several are. To go on, include one list with its nextCursor as cursor.',
+    description:
+      'Page of each list, if several are included. To go on, include one list with its nextCursor as cursor.',
   }),
   truncated: z.boolean(),
   ...omittedMember,

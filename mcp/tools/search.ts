@@ -53,7 +53,7 @@ const filterArguments = (operations: Operations): Record<string, z.ZodType> => {
     [...schemas].map(([name, forms]) => {
       const variants = [...forms].map(([text, kinds]) => {
         const { description, ...schema } = JSON.parse(text) as { readonly description?: string };
-        const ofKinds = `Of ${[...new Set(kinds)].join(', ')}.`;
+        const ofKinds = `Kinds: ${[...new Set(kinds)].join(', ')}.`;
         return { ...schema, description: description === undefined ? ofKinds : `${description} ${ofKinds}` };
       });
       const [only] = variants;

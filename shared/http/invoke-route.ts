@@ -20,7 +20,7 @@ export interface Caller {
   readonly principal: Principal;
   readonly client: Client;
   readonly requestId: string;
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when the caller no longer waits for the answer. */
   readonly signal: AbortSignal;
 }
 

@@ -17,9 +17,9 @@ export const check = <Schema extends z.ZodType>(
 ): CheckResult<z.output<Schema>> => {
   const result = schema.safeParse(value, { error: inWords });
   if (result.success) return { value: result.data };
-  const [first = UNKNOWN, ...more] = withTightestLimits(result.error.issues.flatMap(withoutUnions).flatMap(ofEachKey)).map(
-    problemOf,
-  );
+  const [first = UNKNOWN, ...more] = withTightestLimits(
+    result.error.issues.flatMap(withoutUnions).flatMap(ofEachKey),
+  ).map(problemOf);
   return { problems: [first, ...more] };
 };
 

@@ -14,7 +14,7 @@ beforeAll(async () => {
   account = await service.openAccount('Confirming');
   client = await connect(account);
   const made = await written(client, 'save_advertiser', { name: 'A', sandbox: true });
-  advertiserId = Number((made['object'] as { id: number }).id);
+  advertiserId = (made['object'] as { id: number }).id;
   await written(client, 'save_event_source', { advertiserId, event_sources: [{ event_source_id: 'shop' }] });
 });
 afterAll(async () => {
@@ -88,7 +88,7 @@ describe('a confirmation', () => {
     );
   });
 
-  it('is of its arguments', async () => {
+  it('belongs to its arguments', async () => {
     const [one, other] = [await draft(), await draft()];
     const { confirmationUid } = await pendingOf('launch_campaign', { campaignId: one });
     expect(await confirmed('launch_campaign', { campaignId: other }, confirmationUid)).toMatchObject(
@@ -103,7 +103,7 @@ describe('a confirmation', () => {
     });
   });
 
-  it('is of its account', async () => {
+  it('belongs to its account', async () => {
     const campaignId = await draft();
     const { confirmationUid } = await pendingOf('launch_campaign', { campaignId });
     const other = await service.openAccount('Others');

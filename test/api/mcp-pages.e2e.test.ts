@@ -24,7 +24,7 @@ beforeAll(async () => {
   client = await open('Pages');
   other = await open('Others');
   const made = await written(client, 'save_advertiser', { name: 'A' });
-  advertiserId = Number((made['object'] as { id: number }).id);
+  advertiserId = (made['object'] as { id: number }).id;
   for (let n = 0; n < ROWS; n += 1) {
     const campaign = { advertiserId, name: `Campaign ${String(n).padStart(2, '0')}`, brief: BRIEF };
     const { object } = (await written(client, 'save_campaign', campaign)) as { object: { id: string } };
@@ -37,7 +37,7 @@ afterAll(async () => {
   await service.stop();
 });
 
-interface Found {
+interface SearchResult {
   readonly objects: { readonly results: readonly { readonly id: string; readonly name?: string }[] };
   readonly page: {
     readonly returned: number;
@@ -47,8 +47,8 @@ interface Found {
     readonly nextCursor?: string;
   };
 }
-const search = async (input: Arguments, by = client): Promise<Found> =>
-  (await done(by, 'search', { kind: 'campaign', ...input })) as unknown as Found;
+const search = async (input: Arguments, by = client): Promise<SearchResult> =>
+  (await done(by, 'search', { kind: 'campaign', ...input })) as unknown as SearchResult;
 const bytesOf = (result: unknown): number => Buffer.byteLength(JSON.stringify(result));
 
 describe('the size of a result', () => {
@@ -69,7 +69,7 @@ describe('the size of a result', () => {
     campaigns.push(campaignId);
     const withEmpty = await search({ view: 'full' });
     const left = BYTES_MAX - bytesOf(withEmpty);
-    const sized = async (brief: number): Promise<Found> => {
+    const sized = async (brief: number): Promise<SearchResult> => {
       await written(client, 'save_campaign', { campaignId, brief: 'x'.repeat(brief) });
       return search({ view: 'full' });
     };
@@ -127,7 +127,7 @@ describe('the size of a result', () => {
         filters: { campaignId },
         view: 'full',
         ...(cursor !== undefined && { cursor }),
-      })) as unknown as Found & { readonly omitted?: object };
+      })) as unknown as SearchResult & { readonly omitted?: object };
       expect(bytesOf(found)).toBeLessThanOrEqual(BYTES_MAX);
       if (found.omitted !== undefined) {
         expect(found).toMatchObject({
@@ -149,12 +149,12 @@ describe('the size of a result', () => {
     const include = ['history', 'creatives'];
     const both = (await done(client, 'get', { kind: 'campaign', id, include })) as unknown as {
       readonly included: Readonly<Record<string, readonly unknown[]>>;
-      readonly pages: Readonly<Record<string, Found['page']>>;
+      readonly pages: Readonly<Record<string, SearchResult['page']>>;
     };
     expect(bytesOf(both)).toBeLessThanOrEqual(BYTES_MAX);
     expect(both.pages).toMatchObject({ history: { returned: 1 }, creatives: { returned: 2, total: 2 } });
     const one = { kind: 'campaign', id, include: ['creatives'], limit: 1 };
-    const first = (await done(client, 'get', one)) as { page: Found['page'] };
+    const first = (await done(client, 'get', one)) as { page: SearchResult['page'] };
     expect(first).toMatchObject({ included: { creatives: [{ name: 'Small' }] }, page: { hasMore: true } });
     const second = await done(client, 'get', { ...one, cursor: first.page.nextCursor });
     expect(second).toMatchObject({ included: { creatives: [{ name: 'Huge' }] }, page: { hasMore: false } });
@@ -225,7 +225,7 @@ describe('a cursor', () => {
     for (const name of ['A', 'B', 'C']) await written(client, 'save_campaign', { campaignId: id, name });
     const first = (await done(client, 'history', { kind: 'campaign', id, limit: 2 })) as {
       events: readonly { revision: number }[];
-      page: Found['page'];
+      page: SearchResult['page'];
     };
     expect(first.events.map(({ revision }) => revision)).toEqual([1, 2]);
     const { nextCursor: cursor } = first.page;
@@ -248,12 +248,14 @@ describe('a cursor', () => {
       ['diff', { from: 0 }, 'changes'],
     ] as const) {
       const whole = await done(client, tool, { kind: 'campaign', id, ...extra });
-      const first = (await done(client, tool, { ...asked, ...extra })) as { page: Found['page'] };
+      const first = (await done(client, tool, { ...asked, ...extra })) as { page: SearchResult['page'] };
       await written(client, 'save_campaign', { campaignId: id, brief: `Changed by ${tool}` });
       const rows = [...((first as unknown as Record<string, unknown[]>)[member] ?? [])];
       let { nextCursor: cursor } = first.page;
       while (cursor !== undefined) {
-        const next = (await done(client, tool, { ...asked, ...extra, cursor })) as { page: Found['page'] };
+        const next = (await done(client, tool, { ...asked, ...extra, cursor })) as {
+          page: SearchResult['page'];
+        };
         rows.push(...((next as unknown as Record<string, unknown[]>)[member] ?? []));
         cursor = next.page.nextCursor;
       }
@@ -261,7 +263,7 @@ describe('a cursor', () => {
     }
   });
 
-  it('of a list with cursors of its own continues after rows that were cut', async () => {
+  it('of a list that is paged with cursors continues it', async () => {
     const campaignId = campaigns[2];
     const titles = Array.from({ length: 5 }, (_, n) => `S${n}`);
     for (const title of titles)
@@ -273,7 +275,7 @@ describe('a cursor', () => {
       const { objects, page } = (await done(client, 'search', {
         ...asked,
         ...(cursor !== undefined && { cursor }),
-      })) as unknown as Found;
+      })) as unknown as SearchResult;
       seen.push(...objects.results.map((row) => (row as { title?: string }).title));
       cursor = page.nextCursor;
     } while (cursor !== undefined);
@@ -286,7 +288,7 @@ describe('a cursor', () => {
         types: ['campaign.*'],
         limit: 5,
         ...(cursor !== undefined && { cursor }),
-      })) as unknown as { events: readonly { type: string }[]; page: Found['page'] };
+      })) as unknown as { events: readonly { type: string }[]; page: SearchResult['page'] };
     let page = await read();
     while (page.page.hasMore) page = await read(page.page.nextCursor);
     const end = page.page.nextCursor;

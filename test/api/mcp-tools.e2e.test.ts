@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
+import { sleep } from '../../shared/async/backoff.ts';
 import {
   callsNaming,
   done,
@@ -11,7 +12,7 @@ import {
 import { connectV2, officialClients, type ListedTool, type ToolClient } from '../support/mcp-clients.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
-/** Each tool through each official client, and what a tool promises beside its result. */
+/** Each tool through each official client, and what a tool promises in addition to its result. */
 
 let service: RunningService;
 beforeAll(async () => {
@@ -93,7 +94,7 @@ describe('the list of tools', () => {
     await client.close();
   });
 
-  it('says of each tool what it does, and what it may change', async () => {
+  it('describes each tool, and declares what it may change', async () => {
     const { client } = await open('Descriptions');
     for (const { name, title, description, annotations, inputSchema } of await client.tools()) {
       const isRead = !(inputSchema['required'] as readonly string[] | undefined)?.includes('idempotencyKey');
@@ -261,10 +262,13 @@ describe('history', () => {
 
   it('of refused calls is in the audit log', async () => {
     const { client } = await open('Refused');
-    const absent = { campaignId: `cmp_${'0'.repeat(32)}` };
-    await client.call('pause_campaign', { ...absent, idempotencyKey: newKey() });
-    const { logs } = await done(client, 'get_audit_log', { outcome: 'failed' });
-    expect(logs).toMatchObject([{ action: 'pauseCampaign', actorOrigin: 'MCP' }]);
+    const { campaignId } = await makeBelongings(client, 'refused');
+    await client.call('pause_campaign', { campaignId, idempotencyKey: newKey() });
+    const logged = async () =>
+      (await done(client, 'get_audit_log', { outcome: 'failed' }))['logs'] as readonly unknown[];
+    // Refused calls are recorded shortly after the answer.
+    for (let tries = 0; tries < 100 && (await logged()).length === 0; tries += 1) await sleep(50);
+    expect(await logged()).toMatchObject([{ action: 'pauseCampaign', actorOrigin: 'MCP' }]);
     await client.close();
   });
 });

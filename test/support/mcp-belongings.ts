@@ -139,7 +139,7 @@ export const neverIds: ToolBelongings = {
 export type ToolCallOf = readonly [tool: string, input: Arguments];
 
 /** Each kind of object by its id, with what places it. */
-export const namedObjects = (own: ToolBelongings): readonly Arguments[] => {
+const namedObjects = (own: ToolBelongings): readonly Arguments[] => {
   const { advertiserId, campaignId, engineId, webhookSubscriptionId } = own;
   return [
     { kind: 'advertiser', id: advertiserId },
@@ -163,7 +163,7 @@ export const namedObjects = (own: ToolBelongings): readonly Arguments[] => {
 const withoutHistory = new Set(['webhook_delivery']);
 
 /** Lists that belong to an object. */
-export const listsBelow = ({
+const listsBelow = ({
   advertiserId,
   campaignId,
   engineId,

@@ -62,9 +62,8 @@ const requestInitOf = (apiKey: string) => ({ headers: { Authorization: `Bearer $
 export const connectV1: Connect = async (url, apiKey) => {
   const client = new Client(info);
   const transport = new StreamableHTTPClientTransport(new URL(url), { requestInit: requestInitOf(apiKey) });
-  // Its declaration does not fit `exactOptionalPropertyTypes`.
-  await client.connect(transport as Parameters<Client['connect']>[0]);
-  return toolClient(client as unknown as AnyClient);
+  await client.connect(transport);
+  return toolClient(client);
 };
 
 export const connectV2 =
@@ -82,7 +81,7 @@ export const connectV2 =
       requestInit: requestInitOf(apiKey),
     });
     await client.connect(transport);
-    return toolClient(client as unknown as AnyClient);
+    return toolClient(client);
   };
 
 export const officialClients = [

@@ -24,7 +24,7 @@ const listed: Omit<PagedList, 'cursor'> & { readonly asked: number[] } = {
   },
   shown: (row) => row,
   path: '/rows',
-  // Room for two or three rows and the page.
+  // Enough for two or three rows and the page.
   bytesMax: 2_000,
 };
 

@@ -16,7 +16,7 @@ const text = fc.array(characters, { maxLength: 60 }).map((all) => all.join(''));
 const row = fc.dictionary(fc.constantFrom('a', 'b', 'c', 'd/e', 'f~'), text, { maxKeys: 5 });
 
 describe('rows that fit', () => {
-  it('are as many of the first as there is room for, and at least one', () => {
+  it('are as many of the first as fit, and at least one', () => {
     fc.assert(
       fc.property(
         fc.array(row, { maxLength: 30 }),
