@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
 import { toJsonSchema, type Json } from '../shared/http/json-schema.ts';
 
@@ -16,6 +17,8 @@ export const jsonSchemaOf = (schema: z.ZodType, io: 'input' | 'output'): Json =>
     const { $ref, id: _id, [SHOWN]: shown, ...members } = value as Json;
     if (shown !== undefined) return shown;
     leaveOutObvious(members);
+    // The next version of the service may show more members than a client has read of here.
+    if (io === 'output' && members['additionalProperties'] === false) delete members['additionalProperties'];
     if (typeof $ref !== 'string') {
       return Object.fromEntries(
         Object.entries(members).map(([member, one]) => [
@@ -37,6 +40,7 @@ export const jsonSchemaOf = (schema: z.ZodType, io: 'input' | 'output'): Json =>
 /** Each model reads the list: what a name or the format says already is left out. */
 const leaveOutObvious = (members: Json): void => {
   if (typeof members['format'] === 'string') delete members['pattern'];
+  if (isDeepStrictEqual(members['propertyNames'], { type: 'string' })) delete members['propertyNames'];
   if (members['minimum'] === Number.MIN_SAFE_INTEGER) delete members['minimum'];
   if (members['maximum'] === Number.MAX_SAFE_INTEGER) delete members['maximum'];
 };

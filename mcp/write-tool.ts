@@ -216,7 +216,7 @@ const outputOf = (operations: Operations, definition: WriteTool): z.ZodObject =>
     const data = dataOf(operations.of(operationId));
     return member === undefined ? data : memberOf(data, member);
   });
-  const objects = distinct(shown.flatMap((one) => (one instanceof z.ZodObject ? [one.partial()] : [])));
+  const objects = distinct(shown).flatMap((one) => (one instanceof z.ZodObject ? [one.partial()] : []));
   const rows = shown.find((one): one is z.ZodArray<z.ZodType> => one instanceof z.ZodArray);
   const [object, ...otherObjects] = objects;
   return z.object({

@@ -253,6 +253,51 @@ describe('a client that can ask the person', () => {
     expect([result.content, phase]).toEqual([{ action: 'declined' }, 'draft']);
   });
 
+  interface Message {
+    readonly params?: {
+      readonly requestState?: string;
+      readonly arguments?: Arguments;
+      readonly inputResponses?: unknown;
+    };
+  }
+  type Send = Parameters<typeof fetch>[1];
+  const changing =
+    (change: (params: NonNullable<Message['params']>) => object, headers: object = {}) =>
+    (url: Parameters<typeof fetch>[0], init: Send): Promise<Response> => {
+      const message = (typeof init?.body === 'string' ? JSON.parse(init.body) : {}) as Message;
+      if (message.params?.requestState === undefined) return fetch(url, init);
+      const body = JSON.stringify({ ...message, params: { ...message.params, ...change(message.params) } });
+      const all = new Headers(init?.headers);
+      for (const [name, value] of Object.entries(headers)) all.set(name, String(value));
+      return fetch(url, { ...init, headers: all, body });
+    };
+  const accept = () => ({ action: 'accept', content: { confirm: true } }) as const;
+
+  it('cannot change what the person has confirmed, nor answer for another credential', async () => {
+    const [campaignId, another] = [await draft(), await draft()];
+    const { key } = (await account.api.post<{ key: string }>('/api-keys', { name: 'Second' })).body.data;
+    const callWith = async (through: ReturnType<typeof changing>): Promise<CalledTool | string> => {
+      const changed = await connect(account, connectV2('auto', accept, through));
+      const result = await changed
+        .call('launch_campaign', { campaignId, idempotencyKey: newKey() })
+        .catch((error: unknown) => String(error));
+      await changed.close();
+      return result;
+    };
+    const flip = (state: string): string =>
+      `${state.slice(0, 8)}${state[8] === 'A' ? 'B' : 'A'}${state.slice(9)}`;
+    expect(
+      await callWith(changing(({ requestState = '' }) => ({ requestState: flip(requestState) }))),
+    ).toContain('Invalid or expired requestState');
+    expect(await callWith(changing(() => ({}), { Authorization: `Bearer ${key}` }))).toContain(
+      'Invalid or expired requestState',
+    );
+    const toAnother = changing(({ arguments: given }) => ({ arguments: { ...given, campaignId: another } }));
+    expect(await callWith(toAnother)).toMatchObject(refused('CONFLICT'));
+    expect([await phaseOf(campaignId), await phaseOf(another)]).toEqual(['draft', 'draft']);
+    expect(await callWith(changing(() => ({})))).toMatchObject({ content: { action: 'launched' } });
+  });
+
   it('of an earlier protocol version gets the confirmation in the result', async () => {
     const campaignId = await draft();
     for (const how of [

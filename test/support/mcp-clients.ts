@@ -70,6 +70,8 @@ export const connectV2 =
   (
     mode: 'auto' | 'legacy',
     onElicit?: (message: string) => v2.ElicitResult | Promise<v2.ElicitResult>,
+    /** Default: the process's own. */
+    fetch?: typeof globalThis.fetch,
   ): Connect =>
   async (url, apiKey) => {
     const capabilities = onElicit === undefined ? {} : { elicitation: {} };
@@ -79,6 +81,7 @@ export const connectV2 =
     }
     const transport = new v2.StreamableHTTPClientTransport(new URL(url), {
       requestInit: requestInitOf(apiKey),
+      ...(fetch && { fetch }),
     });
     await client.connect(transport);
     return toolClient(client);
