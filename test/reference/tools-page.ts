@@ -70,7 +70,8 @@ export const toolsPage = (): string =>
   pageOf(
     '# Tools for agents',
     `What agents can call over the Model Context Protocol at \`/mcp\`, in the order of \`tools/list\`. ${GENERATED} ` +
-      'A tool calls one route of the [API](api/README.md) and answers in `structuredContent`; a refusal has `isError`, ' +
+      'Tools call the routes of the [API](api/README.md), a tool that changes something exactly one. The answer is in ' +
+      '`structuredContent`; a refusal has `isError`, ' +
       'and a `code` of the [errors](errors.md), the wrong argument in `field`, and `recovery`: `transient`, `correctable` ' +
       'or `terminal`. A result has at most 200,000 bytes: rows that are left out are on the next page.',
     ...readTools().flatMap(sectionOf),
