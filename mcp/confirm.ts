@@ -5,7 +5,7 @@ import { derivedId } from '../shared/aggregate/ids.ts';
 import { isoTimestamp } from '../shared/async/clock.ts';
 import { ApiError, invalid } from '../shared/http/errors.ts';
 import { fingerprintOf } from '../shared/idempotency/request-fingerprint.ts';
-import type { ToolCall, ToolResult } from './tool.ts';
+import type { ToolRun, ToolResult } from './tool.ts';
 
 export const confirmArguments = {
   confirm: z
@@ -39,7 +39,7 @@ export interface Described {
 interface ConfirmedCall {
   readonly tool: string;
   readonly idempotencyKey: string;
-  readonly call: ToolCall;
+  readonly call: ToolRun;
   readonly describe: () => Promise<Described>;
 }
 

@@ -9,7 +9,7 @@ import { refuseDeep } from './refuse-deep.ts';
 import type { Elicitation } from './elicit.ts';
 import { listedTool, type ListedTool } from './listed-tool.ts';
 import { refusalResult, toolResult } from './result.ts';
-import type { Tool, ToolCall } from './tool.ts';
+import type { Tool, ToolRun } from './tool.ts';
 
 export interface ServerOptions {
   readonly version: string;
@@ -60,7 +60,7 @@ export const createServers = (options: ServerOptions): ((caller: Caller) => Serv
 const callTool = async (
   { invoke, callMs, onError }: ServerOptions,
   called: Tool,
-  { given, confirmationUid }: Pick<ToolCall, 'given' | 'confirmationUid'>,
+  { given, confirmationUid }: Pick<ToolRun, 'given' | 'confirmationUid'>,
   caller: Caller,
 ): Promise<CallToolResult> => {
   const over = new AbortController();

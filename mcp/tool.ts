@@ -5,12 +5,15 @@ import type { Scope } from '../shared/http/principal.ts';
 /** What a tool may use while it runs. */
 export interface ToolCall {
   readonly caller: Caller;
+  /** Calls a route on behalf of the caller. @throws ApiError */
+  readonly invoke: (operationId: string, input?: RouteInput) => Promise<InvokedAnswer>;
+}
+
+export interface ToolRun extends ToolCall {
   /** The arguments as they were sent. Bodies of routes are made of them: a route parses its body itself. */
   readonly given: Readonly<Record<string, unknown>>;
   /** Of a call that a person has confirmed through the client. */
   readonly confirmationUid?: string | undefined;
-  /** Calls a route on behalf of the caller. @throws ApiError */
-  readonly invoke: (operationId: string, input?: RouteInput) => Promise<InvokedAnswer>;
 }
 
 /** The same members in any order, so that agents see the same list at each call. */
@@ -34,7 +37,7 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject> {
   readonly input: Input;
   readonly output: z.ZodObject;
   /** @throws ApiError, which becomes the result */
-  run(input: z.output<Input>, call: ToolCall): Promise<ToolResult>;
+  run(input: z.output<Input>, call: ToolRun): Promise<ToolResult>;
 }
 
 export const tool = <Input extends z.ZodObject>(definition: Tool<Input>): Tool => definition;

@@ -11,7 +11,7 @@ import {
 } from './confirm.ts';
 import { bodyShapeOf, dataOf, memberOf, namingArguments, type Operations } from './operations.ts';
 import { omittedMember, Page } from './page.ts';
-import { tool, type Tool, type ToolAnnotations, type ToolCall, type ToolResult } from './tool.ts';
+import { tool, type Tool, type ToolAnnotations, type ToolRun, type ToolResult } from './tool.ts';
 import { fitRow, fitRows, RESULT_BYTES_MAX, type Omitted, type Row } from './truncate.ts';
 
 export interface WriteTools {
@@ -52,8 +52,8 @@ export interface WriteTool {
   /** Members of the bodies that are not arguments. */
   readonly leftOut?: readonly string[];
   readonly confirmed?: {
-    readonly if?: (input: Given, call: ToolCall) => boolean;
-    readonly describe: (input: Given, call: ToolCall, operations: Operations) => Promise<Described>;
+    readonly if?: (input: Given, call: ToolRun) => boolean;
+    readonly describe: (input: Given, call: ToolRun, operations: Operations) => Promise<Described>;
   };
 }
 
@@ -149,7 +149,7 @@ const runStep = async (
   step: Step,
   members: readonly string[],
   input: Given,
-  { given, invoke }: ToolCall,
+  { given, invoke }: ToolRun,
 ): Promise<ToolResult> => {
   const { operationId, params = {}, body } = step;
   const argued = Object.fromEntries(

@@ -1,6 +1,6 @@
 import type { Described } from '../confirm.ts';
 import { idArgument } from '../places.ts';
-import { inTheOpen, writes, type ToolCall } from '../tool.ts';
+import { inTheOpen, writes, type ToolRun } from '../tool.ts';
 import type { Given, WriteTool } from '../write-tool.ts';
 
 /** Specification, MCP v3: above it, a person must agree. */
@@ -31,7 +31,7 @@ const removedIn = (items: string, input: Given): readonly Given[] =>
 
 const syncTool = (sync: SyncTool): WriteTool => {
   const { name, title, operationId, items, idMember, deleteMissing, noun } = sync;
-  const described = async (_input: Given, { given, invoke }: ToolCall): Promise<Described> => {
+  const described = async (_input: Given, { given, invoke }: ToolRun): Promise<Described> => {
     const id = String(given['advertiserId']);
     const { data } = await invoke('getAdvertiser', { params: { id } });
     const advertiser = `advertiser ${JSON.stringify((data as { readonly name: string }).name)} (${id})`;
@@ -67,7 +67,7 @@ const syncTool = (sync: SyncTool): WriteTool => {
   };
 };
 
-const describeLog = async (input: Given, { given, invoke }: ToolCall): Promise<Described> => {
+const describeLog = async (input: Given, { given, invoke }: ToolRun): Promise<Described> => {
   const key = String(input['eventSourceId']);
   const { events, advertiserId: owner } = given as {
     readonly events: readonly unknown[];
