@@ -150,6 +150,24 @@ describe('an idempotency key', () => {
     await client.close();
   });
 
+  it('of calls at the same time means one effect', async () => {
+    const { client } = await open('At once');
+    const call = { name: 'Once', idempotencyKey: newKey() };
+    const answers = await Promise.all(Array.from({ length: 5 }, () => client.call('save_advertiser', call)));
+    const final = await done(client, 'save_advertiser', call);
+    for (const { isError, content } of answers) {
+      if (isError)
+        expect(content).toMatchObject({
+          code: 'IDEMPOTENCY_IN_FLIGHT',
+          recovery: 'transient',
+          retry_after: 1,
+        });
+      else expect(content).toEqual(final);
+    }
+    expect((await done(client, 'search', { kind: 'advertiser' }))['page']).toMatchObject({ total: 1 });
+    await client.close();
+  });
+
   it('of another call is refused, and its form is checked', async () => {
     const { client } = await open('Conflicts');
     const idempotencyKey = newKey();
