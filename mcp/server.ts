@@ -7,7 +7,7 @@ import type { Scope } from '../shared/http/principal.ts';
 import { validate } from '../shared/http/validate.ts';
 import { refuseDeep } from './refuse-deep.ts';
 import type { Elicitation } from './elicit.ts';
-import { listedTool, type ListedTool } from './listed-tool.ts';
+import { listedTools, type ListedTool } from './listed-tool.ts';
 import { refusalResult, toolResult } from './result.ts';
 import type { Tool, ToolRun } from './tool.ts';
 
@@ -26,11 +26,14 @@ export interface ServerOptions {
 /** @returns makes a server for one request: it offers what the scopes of the caller allow */
 export const createServers = (options: ServerOptions): ((caller: Caller) => Server) => {
   const byName = new Map(options.tools.map((one) => [one.name, one]));
-  let listed: ReadonlyMap<Tool, ListedTool> | undefined;
-  const listFor = (scopes: readonly Scope[]): readonly ListedTool[] => {
+  const offeredTo = (scopes: readonly Scope[]): readonly Tool[] =>
+    options.tools.filter(({ scope }) => scopes.includes(scope));
+  let listed: Promise<ReadonlyMap<Tool, ListedTool>> | undefined;
+  const listFor = async (scopes: readonly Scope[]): Promise<ListedTool[]> => {
     // Not at the start, which it would make noticeably longer.
-    listed ??= new Map(options.tools.map((one) => [one, listedTool(one)]));
-    return [...listed].flatMap(([{ scope }, one]) => (scopes.includes(scope) ? [one] : []));
+    listed ??= listedTools(options.tools);
+    const all = await listed;
+    return offeredTo(scopes).flatMap((one) => all.get(one) ?? []);
   };
   return (caller) => {
     const server = new Server(
@@ -42,12 +45,12 @@ export const createServers = (options: ServerOptions): ((caller: Caller) => Serv
       },
     );
     server.setRequestHandler('tools/list', async (): Promise<ListToolsResult> => ({
-      tools: [...listFor(caller.principal.scopes)],
+      tools: await listFor(caller.principal.scopes),
     }));
     server.setRequestHandler('tools/call', async ({ params }, context) => {
       const called = byName.get(params.name);
       if (called === undefined)
-        return refusalResult(unknownTool(params.name, listFor(caller.principal.scopes)));
+        return refusalResult(unknownTool(params.name, offeredTo(caller.principal.scopes)));
       const signal = AbortSignal.any([caller.signal, context.mcpReq.signal]);
       return options.elicitation.around(context, (confirmationUid) =>
         callTool(options, called, { given: params.arguments ?? {}, confirmationUid }, { ...caller, signal }),
@@ -88,7 +91,7 @@ const timeIsUp = async (callMs: number, signal: AbortSignal): Promise<never> => 
   });
 };
 
-const unknownTool = (name: string, offered: readonly ListedTool[]): ApiError =>
+const unknownTool = (name: string, offered: readonly Tool[]): ApiError =>
   new ApiError({
     code: 'NOT_FOUND',
     message: `There is no tool ${JSON.stringify(name.slice(0, 100))}. Offered: ${offered.map((one) => one.name).join(', ')}.`,
