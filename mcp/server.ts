@@ -1,20 +1,17 @@
-import {
-  Server,
-  type CallToolResult,
-  type ListToolsResult,
-  type Tool as ListedTool,
-} from '@modelcontextprotocol/server';
-import { z } from 'zod';
+import { Server, type CallToolResult, type ListToolsResult } from '@modelcontextprotocol/server';
 import { sleep } from '../shared/async/backoff.ts';
 import { apiErrorOf } from '../shared/http/api-error-of.ts';
 import { ApiError } from '../shared/http/errors.ts';
 import type { Caller, InvokeRoute } from '../shared/http/invoke-route.ts';
 import type { Scope } from '../shared/http/principal.ts';
 import { validate } from '../shared/http/validate.ts';
+import { refuseDeep } from './refuse-deep.ts';
+import type { Elicitation } from './elicit.ts';
+import { listedTools, type ListedTool } from './listed-tool.ts';
 import { listedPrompts, promptOf } from './prompts.ts';
 import { listResources, readResource, resourceTemplates } from './resources.ts';
 import { refusalResult, toolResult } from './result.ts';
-import type { Tool, ToolCall } from './tool.ts';
+import type { Tool, ToolCall, ToolRun } from './tool.ts';
 
 export interface ServerOptions {
   readonly version: string;
@@ -23,6 +20,7 @@ export interface ServerOptions {
   readonly invoke: InvokeRoute;
   /** The longest time for a call, ms. Specification, Other bounds: 30 minutes. */
   readonly callMs: number;
+  readonly elicitation: Elicitation;
   /** For errors that are not refusals. */
   readonly onError: (error: unknown, what: string) => void;
 }
@@ -30,9 +28,15 @@ export interface ServerOptions {
 /** @returns makes a server for one request: it offers what the scopes of the caller allow */
 export const createServers = (options: ServerOptions): ((caller: Caller) => Server) => {
   const byName = new Map(options.tools.map((one) => [one.name, one]));
-  const listed = new Map(options.tools.map((one) => [one, listedTool(one)]));
-  const listFor = (scopes: readonly Scope[]): readonly ListedTool[] =>
-    options.tools.flatMap((one) => (scopes.includes(one.scope) ? [listed.get(one) as ListedTool] : []));
+  const offeredTo = (scopes: readonly Scope[]): readonly Tool[] =>
+    options.tools.filter(({ scope }) => scopes.includes(scope));
+  let listed: Promise<ReadonlyMap<Tool, ListedTool>> | undefined;
+  const listFor = async (scopes: readonly Scope[]): Promise<ListedTool[]> => {
+    // Not at the start, which it would make noticeably longer.
+    listed ??= listedTools(options.tools);
+    const all = await listed;
+    return offeredTo(scopes).flatMap((one) => all.get(one) ?? []);
+  };
   return (caller) => {
     const server = new Server(
       { name: 'buyer-exchange', title: 'Buyer Exchange', version: options.version },
@@ -40,6 +44,7 @@ export const createServers = (options: ServerOptions): ((caller: Caller) => Serv
         capabilities: { tools: {}, resources: {}, prompts: {} },
         instructions: options.instructions,
         cacheHints,
+        requestState: { verify: options.elicitation.verify },
       },
     );
     offerContext(server, (signal) => {
@@ -47,14 +52,16 @@ export const createServers = (options: ServerOptions): ((caller: Caller) => Serv
       return { caller: own, invoke: options.invoke.bind(undefined, own) };
     });
     server.setRequestHandler('tools/list', async (): Promise<ListToolsResult> => ({
-      tools: [...listFor(caller.principal.scopes)],
+      tools: await listFor(caller.principal.scopes),
     }));
-    server.setRequestHandler('tools/call', async ({ params }, { mcpReq: { signal } }) => {
+    server.setRequestHandler('tools/call', async ({ params }, context) => {
       const called = byName.get(params.name);
       if (called === undefined)
-        return refusalResult(unknownTool(params.name, listFor(caller.principal.scopes)));
-      const signals = AbortSignal.any([caller.signal, signal]);
-      return callTool(options, called, params.arguments ?? {}, { ...caller, signal: signals });
+        return refusalResult(unknownTool(params.name, offeredTo(caller.principal.scopes)));
+      const signal = AbortSignal.any([caller.signal, context.mcpReq.signal]);
+      return options.elicitation.around(context, (confirmationUid) =>
+        callTool(options, called, { given: params.arguments ?? {}, confirmationUid }, { ...caller, signal }),
+      );
     });
     return server;
   };
@@ -81,25 +88,17 @@ const cacheHints = {
   'server/discover': ofCaller,
 };
 
-const listedTool = ({ name, title, description, annotations, input, output }: Tool): ListedTool => ({
-  name,
-  title,
-  description,
-  annotations: { title, ...annotations },
-  inputSchema: z.toJSONSchema(input, { io: 'input' }) as ListedTool['inputSchema'],
-  outputSchema: z.toJSONSchema(output, { io: 'output' }) as NonNullable<ListedTool['outputSchema']>,
-});
-
 const callTool = async (
   { invoke, callMs, onError }: ServerOptions,
   called: Tool,
-  given: unknown,
+  { given, confirmationUid }: Pick<ToolRun, 'given' | 'confirmationUid'>,
   caller: Caller,
 ): Promise<CallToolResult> => {
   const over = new AbortController();
   try {
+    refuseDeep(given);
     const input = validate(called.input, given);
-    const call = { caller, invoke: invoke.bind(undefined, caller) };
+    const call = { caller, given, confirmationUid, invoke: invoke.bind(undefined, caller) };
     const result = await Promise.race([called.run(input, call), timeIsUp(callMs, over.signal)]);
     return toolResult(result);
   } catch (error) {
@@ -120,7 +119,7 @@ const timeIsUp = async (callMs: number, signal: AbortSignal): Promise<never> => 
   });
 };
 
-const unknownTool = (name: string, offered: readonly ListedTool[]): ApiError =>
+const unknownTool = (name: string, offered: readonly Tool[]): ApiError =>
   new ApiError({
     code: 'NOT_FOUND',
     message: `There is no tool ${JSON.stringify(name.slice(0, 100))}. Offered: ${offered.map((one) => one.name).join(', ')}.`,

@@ -9,6 +9,13 @@ export interface ToolCall {
   readonly invoke: (operationId: string, input?: RouteInput) => Promise<InvokedAnswer>;
 }
 
+export interface ToolRun extends ToolCall {
+  /** The arguments as they were sent. Bodies of routes are made of them: a route parses its body itself. */
+  readonly given: Readonly<Record<string, unknown>>;
+  /** Of a call that a person has confirmed through the client. */
+  readonly confirmationUid?: string | undefined;
+}
+
 /** The same members in any order, so that agents see the same list at each call. */
 export interface ToolAnnotations {
   readonly readOnlyHint: boolean;
@@ -30,11 +37,10 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject> {
   readonly input: Input;
   readonly output: z.ZodObject;
   /** @throws ApiError, which becomes the result */
-  run(input: z.output<Input>, call: ToolCall): Promise<ToolResult>;
+  run(input: z.output<Input>, call: ToolRun): Promise<ToolResult>;
 }
 
-export const tool = <Input extends z.ZodObject>(definition: Tool<Input>): Tool =>
-  definition as unknown as Tool;
+export const tool = <Input extends z.ZodObject>(definition: Tool<Input>): Tool => definition;
 
 export const reads: ToolAnnotations = {
   readOnlyHint: true,
@@ -43,6 +49,12 @@ export const reads: ToolAnnotations = {
   openWorldHint: false,
 };
 
+/** Reads what others may change, or asks others. */
+export const inTheOpen = (annotations: ToolAnnotations): ToolAnnotations => ({
+  ...annotations,
+  openWorldHint: true,
+});
+
 /** With its idempotency key, a repeat has no further effect. */
 export const writes: ToolAnnotations = {
   readOnlyHint: false,
@@ -50,3 +62,5 @@ export const writes: ToolAnnotations = {
   idempotentHint: true,
   openWorldHint: false,
 };
+
+export const destroys: ToolAnnotations = { ...writes, destructiveHint: true };

@@ -1,8 +1,9 @@
 import type { Logger } from 'pino';
 import { apiErrorOf } from './api-error-of.ts';
+import { refuseLargeBody } from './body.ts';
 import type { Client } from './client.ts';
 import { createDeadline } from './deadline.ts';
-import { KnownHolderError } from './errors.ts';
+import { KnownHolderError, notFound } from './errors.ts';
 import { checkIdempotencyKey } from './idempotency-key.ts';
 import { parseJsonBody } from './json-ingress.ts';
 import { parameterNames } from './openapi.ts';
@@ -10,7 +11,7 @@ import type { Principal } from './principal.ts';
 import { readQuery } from './read-input.ts';
 import { refuseScope } from './refuse-forbidden.ts';
 import type { Pagination, Route } from './route.ts';
-import type { RouteServices } from './route-handler.ts';
+import { refuseParameters, type RouteServices } from './route-handler.ts';
 import { runRoute } from './run-route.ts';
 import { validate } from './validate.ts';
 
@@ -19,7 +20,7 @@ export interface Caller {
   readonly principal: Principal;
   readonly client: Client;
   readonly requestId: string;
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when the caller no longer waits for the answer. */
   readonly signal: AbortSignal;
 }
 
@@ -99,7 +100,14 @@ export const createInvokeRoute = (routes: readonly Route[], services: InvokingSe
 };
 
 const readInput = (route: Route, { params = {}, query = {}, body, idempotencyKey }: RouteInput) => {
+  for (const value of Object.values(params)) {
+    // No id contains U+0000 or half a surrogate pair, and Postgres rejects them in a query.
+    if (value.includes('\0') || !value.isWellFormed()) throw notFound('resource');
+  }
+  const search = searchOf(query);
+  refuseParameters(route, search);
   const bytes = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
+  if (bytes !== undefined) refuseLargeBody(bytes.length, route);
   const rawBody = bytes === undefined ? undefined : parseJsonBody(bytes, route.itemsMember);
   return {
     idempotencyKey: idempotencyKey === undefined ? undefined : checkIdempotencyKey([idempotencyKey]),
@@ -107,7 +115,7 @@ const readInput = (route: Route, { params = {}, query = {}, body, idempotencyKey
     query:
       route.query === undefined
         ? undefined
-        : readQuery(route.query, new Set(parameterNames(route.query)), searchOf(query)),
+        : readQuery(route.query, new Set(parameterNames(route.query)), search),
     headers: route.headers === undefined ? undefined : validate(route.headers, {}),
     rawBody,
     body: route.body === undefined ? undefined : validate(route.body, rawBody ?? {}),

@@ -22,8 +22,7 @@ const connectV1 = async () => {
   const client = new Client(info);
   const requestInit = { headers: credential() };
   const transport = new StreamableHTTPClientTransport(urlOf('/mcp/v3'), { requestInit });
-  // Its declaration does not fit `exactOptionalPropertyTypes`.
-  await client.connect(transport as Parameters<Client['connect']>[0]);
+  await client.connect(transport);
   return { client, transport };
 };
 const connectV2 = async (mode: 'auto' | 'legacy') => {
