@@ -6,8 +6,9 @@ import { signedHeaders } from '../../command/workers/webhooks/sign.ts';
 import { sampleNotification, SECRET } from '../support/webhook-rows.ts';
 
 /**
- * The limit for deliveries: a loop over undici that sends signed bodies from memory and records nothing.
- * `GET /<count>` sends them. Runs as a separate process (`child-server.ts`).
+ * The limit for deliveries: a loop over undici that sends one request again and again and records nothing. The request
+ * is as long as a webhook, but is made and signed once. `GET /<count>` sends them. Runs as a separate process
+ * (`child-server.ts`).
  */
 const RECEIVER = process.env['RECEIVER'] ?? '';
 const ENDPOINTS = Number(process.env['ENDPOINTS']);
@@ -17,20 +18,26 @@ const pools = Array.from(
   { length: ENDPOINTS },
   () => new Pool(RECEIVER, { connections: IN_FLIGHT, pipelining: 1 }),
 );
-const bodyOf = createBodyOf({ baseUrl: () => 'http://127.0.0.1', readResource: async () => undefined });
+const message = sampleNotification();
+const body = await createBodyOf({ baseUrl: () => 'http://127.0.0.1', readResource: async () => undefined })(
+  1,
+  message,
+  'thin',
+);
+const timestamp = Math.floor(Date.now() / 1_000);
+const headers = {
+  'content-type': 'application/json',
+  'user-agent': 'buyer-exchange/1',
+  'accept-encoding': 'identity',
+  traceparent: `00-${message.id.replaceAll('-', '')}-0000000000000000-01`,
+  ...signedHeaders([SECRET], false, { id: `msg_${message.id}`, timestamp, body }),
+};
 
 const sendAll = async (pool: Pool, path: string, count: number): Promise<void> => {
   let left = count;
   const lane = async (): Promise<void> => {
     while (left > 0) {
       left -= 1;
-      const message = sampleNotification();
-      const body = await bodyOf(1, message, 'thin');
-      const timestamp = Math.floor(Date.now() / 1_000);
-      const headers = {
-        'content-type': 'application/json',
-        ...signedHeaders([SECRET], false, { id: `msg_${message.id}`, timestamp, body }),
-      };
       const answer = await pool.request({ method: 'POST', path, headers, body });
       await answer.body.dump();
       if (answer.statusCode !== 204) throw new Error(`status ${answer.statusCode}`);

@@ -1,7 +1,11 @@
 import { notificationBody, type KeptNotification } from '../../../domain/notifications/body.ts';
 
-/** The bytes to sign and send. */
-export type BodyOf = (customerId: number, message: KeptNotification, payload: string) => Promise<Buffer>;
+/** The bytes to sign and send. A promise only if something must be read. */
+export type BodyOf = (
+  customerId: number,
+  message: KeptNotification,
+  payload: string,
+) => Buffer | Promise<Buffer>;
 
 export interface MessageBodyOptions {
   readonly baseUrl: () => string;
@@ -17,11 +21,9 @@ const BYTES_MAX = 10_000;
 
 const bytesOf = (body: object): Buffer => Buffer.from(JSON.stringify(body));
 
-export const createBodyOf =
-  ({ baseUrl, readResource }: MessageBodyOptions): BodyOf =>
-  async (customerId, message, payload) => {
+export const createBodyOf = ({ baseUrl, readResource }: MessageBodyOptions): BodyOf => {
+  const fullBody = async (customerId: number, message: KeptNotification): Promise<Buffer> => {
     const thin = notificationBody(message, baseUrl());
-    if (payload !== 'full') return bytesOf(thin);
     const object = await readResource(customerId, message);
     if (object !== undefined) {
       const full = bytesOf({ ...thin, data: { ...thin.data, object } });
@@ -29,3 +31,6 @@ export const createBodyOf =
     }
     return bytesOf({ ...thin, data: { ...thin.data, objectOmitted: true } });
   };
+  return (customerId, message, payload) =>
+    payload === 'full' ? fullBody(customerId, message) : bytesOf(notificationBody(message, baseUrl()));
+};

@@ -91,7 +91,7 @@ export const webhookDeliveries: Scenario = async (bench) => {
     name: `webhooks, ${ENDPOINTS} endpoints, ${ENDPOINTS * IN_FLIGHT} in flight`,
     unit: '/s',
     ...(await alternate(bench.rounds, ours, baseline, bench.warmUpRounds)),
-    baselineName: 'a loop over undici, signed, without a database',
+    baselineName: 'a loop over undici that repeats one request',
     goal: 0.7,
   });
   return [line, ...(await latencies(bench, receiver))];
