@@ -22,13 +22,16 @@ import { startSupervisor, type Supervisor } from './kit/supervisor.ts';
  * endpoint gets each event, and once if it goes by `webhook-id`.
  */
 
-const POINTS = [
-  'webhook-after-read',
-  'webhook-before-send',
-  'webhook-after-send',
-  'webhook-after-outcome',
-] as const;
+/** Probabilities. A read is of many deliveries: at the others' probability, its point would come last, after most kills. */
+const POINTS = {
+  'webhook-after-read': 0.1,
+  'webhook-before-send': 0.015,
+  'webhook-after-send': 0.015,
+  'webhook-after-outcome': 0.015,
+};
 const PER_ROUND = 2;
+/** On a busy machine workers live shorter than a round: a longer backlog would only mean more kills. */
+const WAITING_MAX = 100;
 const ROUNDS_MIN = 3;
 const ROUNDS_MAX = 100;
 const ROUND_EVERY_MS = 1_000;
@@ -66,7 +69,9 @@ beforeAll(async () => {
   supervisor = await startSupervisor([{ ROLES: 'api,projector' }, { ROLES: 'worker' }, { ROLES: 'worker' }], {
     ...stores,
     OUTBOUND_ALLOW_LOOPBACK: 'true',
-    EXCHANGE_FAILPOINTS: POINTS.map((point) => `${point}:0.015`).join(','),
+    EXCHANGE_FAILPOINTS: Object.entries(POINTS)
+      .map((point) => point.join(':'))
+      .join(','),
     EXCHANGE_FAILPOINT_FILE: hitsFile,
   });
   await supervisor.ready();
@@ -108,7 +113,7 @@ const waiting = async (): Promise<number> =>
   (await installation.pool.query(`select from webhook_deliveries where state <> 'delivered'`)).rowCount ?? 0;
 const isEveryPointHit = async (): Promise<boolean> => {
   const hits = await readFile(hitsFile, 'utf8').catch(() => '');
-  return POINTS.every((point) => hits.includes(point));
+  return Object.keys(POINTS).every((point) => hits.includes(point));
 };
 
 /** By `webhook-id`, as a receiver that goes by it keeps them. */
@@ -138,7 +143,9 @@ it('each event reaches each endpoint, and once by its id, while workers are kill
     return rows[0]?.count === expected() && (await waiting()) === 0;
   };
   for (let round = 0; round < ROUNDS_MIN || (round < ROUNDS_MAX && !(await isEveryPointHit())); round += 1) {
-    for (let n = 0; n < PER_ROUND; n += 1) await Promise.all(accounts.map(write));
+    if ((await waiting()) < WAITING_MAX) {
+      for (let n = 0; n < PER_ROUND; n += 1) await Promise.all(accounts.map(write));
+    }
     await sleep(ROUND_EVERY_MS);
   }
   await until(isThrough, DELIVERED_MS_MAX);
