@@ -47,17 +47,27 @@ const RECEIVERS_MAX = 500;
 /** Then names are looked up again. */
 const CONNECTION_AGE_MS = 60_000;
 
+interface Target {
+  readonly pool: Pool;
+  readonly path: string;
+}
+
 /** Connections stay open between requests. Undici's `request` would cost a stream and two signals a post. */
 export const createOutboundPosts = (options: OutboundPostsOptions): OutboundPosts => {
-  const pools = new LRUCache<string, Pool>({
+  const targets = new LRUCache<string, Target>({
     max: RECEIVERS_MAX,
-    dispose: (pool) => void pool.close().catch(() => undefined),
+    dispose: ({ pool }) => void pool.close().catch(() => undefined),
   });
   const lookup = guardedLookup(options, options.resolve);
-  const poolOf = (receiver: string, url: URL): Pool => {
-    const key = `${receiver} ${url.origin}`;
-    const known = pools.get(key);
+  /** The text of a URL is checked once, the addresses of its name with each connection. */
+  const targetOf = (receiver: string, text: string): Target | undefined => {
+    const key = `${receiver} ${text}`;
+    const known = targets.get(key);
     if (known !== undefined) return known;
+    if (urlProblem(text, options) !== undefined) return undefined;
+    const url = new URL(text);
+    // Certificates do not contain the trailing dot of a name.
+    url.hostname = url.hostname.replace(/\.$/, '');
     const pool = new Pool(url.origin, {
       connections: options.connectionsPerReceiver,
       pipelining: 1,
@@ -67,32 +77,30 @@ export const createOutboundPosts = (options: OutboundPostsOptions): OutboundPost
       headersTimeout: 0,
       bodyTimeout: 0,
     });
-    pools.set(key, pool);
-    return pool;
+    const target = { pool, path: `${url.pathname}${url.search}` };
+    targets.set(key, target);
+    return target;
   };
   return {
-    post: async ({ receiver, url: text, headers, body }, signal) => {
-      if (urlProblem(text, options) !== undefined) return { failure: 'refused-address' };
-      const url = new URL(text);
-      // Certificates do not contain the trailing dot of a name.
-      url.hostname = url.hostname.replace(/\.$/, '');
-      const pool = poolOf(receiver, url);
+    post: async ({ receiver, url, headers, body }, signal) => {
+      const target = targetOf(receiver, url);
+      if (target === undefined) return { failure: 'refused-address' };
       const request: Dispatcher.DispatchOptions = {
         method: 'POST',
-        path: `${url.pathname}${url.search}`,
+        path: target.path,
         // No compression: `bytesMax` would not bound the decompressed size.
         headers: { ...headers, 'accept-encoding': 'identity' },
         body,
       };
       const endMs = performance.now() + options.timeoutMs;
-      const send = (): Promise<Sent> => sendOnce(pool, request, options, endMs, signal);
+      const send = (): Promise<Sent> => sendOnce(target.pool, request, options, endMs, signal);
       const first = await send();
       const sent = first === 'hung-up' ? await send() : first;
       return sent === 'hung-up' ? { failure: 'connect' } : sent;
     },
     close: async () => {
-      await Promise.all([...pools.values()].map((pool) => pool.destroy()));
-      pools.clear();
+      await Promise.all([...targets.values()].map(({ pool }) => pool.destroy()));
+      targets.clear();
     },
   };
 };

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { z } from 'zod';
 
 /**
- * Receives webhooks: 204 at once, or never below `/hang`. `GET /arrivals/<group>` answers with the times of requests to
+ * Receives webhooks: 204 at once, after a second below `/slow`, 500 below `/fail`, and no answer below `/hang`. `GET /arrivals/<group>` answers with the times of requests to
  * paths of that group (epoch, ms) and forgets them. Runs as a separate process (`child-server.ts`).
  */
 interface Arrival {
@@ -13,6 +13,7 @@ interface Arrival {
 }
 
 const Body = z.object({ data: z.object({ resourceId: z.string(), revision: z.int() }) });
+const SLOW_MS = 1_000;
 const arrivals = new Map<string, Arrival[]>();
 const groupOf = (path: string): string => path.split('/').slice(0, 3).join('/');
 
@@ -34,6 +35,14 @@ const server = createServer((request, response) => {
   });
   request.on('end', () => {
     if (path.startsWith('/hang')) return;
+    if (path.startsWith('/slow')) {
+      setTimeout(() => response.writeHead(204).end(), SLOW_MS);
+      return;
+    }
+    if (path.startsWith('/fail')) {
+      response.writeHead(500).end();
+      return;
+    }
     const data = isRead ? Body.parse(JSON.parse(text)).data : undefined;
     const group = groupOf(path);
     const known = arrivals.get(group) ?? [];

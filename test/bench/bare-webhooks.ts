@@ -7,8 +7,9 @@ import { signedHeaders } from '../../command/workers/webhooks/sign.ts';
 import { sampleNotification, SECRET } from '../support/webhook-rows.ts';
 
 /**
- * The limit for deliveries: a loop over undici that sends signed bodies from memory and records nothing.
- * `GET /<count>` sends them. Runs as a separate process (`child-server.ts`).
+ * The limit for deliveries: loops over undici that record nothing. `GET /repeated/<count>` sends one request again and
+ * again; it has the headers and the length of a webhook. `GET /signed/<count>` makes and signs each request, as a worker
+ * must. Runs as a separate process (`child-server.ts`).
  */
 const RECEIVER = process.env['RECEIVER'] ?? '';
 const ENDPOINTS = Number(process.env['ENDPOINTS']);
@@ -24,18 +25,32 @@ const bodyOf = createBodyOf({
   log: createLog('silent'),
 });
 
-const sendAll = async (pool: Pool, path: string, count: number): Promise<void> => {
+interface Webhook {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+}
+
+const newWebhook = async (): Promise<Webhook> => {
+  const message = sampleNotification();
+  const body = await bodyOf(1, message, 'thin');
+  const timestamp = Math.floor(Date.now() / 1_000);
+  const headers = {
+    'content-type': 'application/json',
+    'user-agent': 'buyer-exchange/1',
+    'accept-encoding': 'identity',
+    traceparent: `00-${message.id.replaceAll('-', '')}-0000000000000000-01`,
+    ...signedHeaders([SECRET], false, { id: `msg_${message.id}`, timestamp, body }),
+  };
+  return { headers, body };
+};
+const repeated = await newWebhook();
+
+const sendAll = async (pool: Pool, path: string, count: number, isSigned: boolean): Promise<void> => {
   let left = count;
   const lane = async (): Promise<void> => {
     while (left > 0) {
       left -= 1;
-      const message = sampleNotification();
-      const body = await bodyOf(1, message, 'thin');
-      const timestamp = Math.floor(Date.now() / 1_000);
-      const headers = {
-        'content-type': 'application/json',
-        ...signedHeaders([SECRET], false, { id: `msg_${message.id}`, timestamp, body }),
-      };
+      const { headers, body } = isSigned ? await newWebhook() : repeated;
       const answer = await pool.request({ method: 'POST', path, headers, body });
       await answer.body.dump();
       if (answer.statusCode !== 204) throw new Error(`status ${answer.statusCode}`);
@@ -45,8 +60,9 @@ const sendAll = async (pool: Pool, path: string, count: number): Promise<void> =
 };
 
 const server = createServer((request, response) => {
-  const each = Number(request.url?.slice(1)) / ENDPOINTS;
-  const all = pools.map((pool, n) => sendAll(pool, `/bare/all/${n}`, each));
+  const [, kind, count] = request.url?.split('/') ?? [];
+  const each = Number(count) / ENDPOINTS;
+  const all = pools.map((pool, n) => sendAll(pool, `/bare/all/${n}`, each, kind === 'signed'));
   void Promise.all(all).then(() => response.end());
 });
 server.listen(0, '127.0.0.1', () => {

@@ -92,6 +92,7 @@ export const alternateAmong = async (
   rounds: number,
   ours: readonly (() => Promise<number>)[],
   baselines: readonly (() => Promise<number>)[],
+  warmUpRounds = 1,
 ): Promise<(our: number, baseline: number) => Alternation<number>> => {
   const oneByOne = async (measures: readonly (() => Promise<number>)[]): Promise<readonly number[]> => {
     const results: number[] = [];
@@ -102,6 +103,7 @@ export const alternateAmong = async (
     rounds,
     () => oneByOne(ours),
     () => oneByOne(baselines),
+    warmUpRounds,
   );
   const column = (rows: readonly (readonly number[])[], n: number): number[] =>
     rows.map((row) => row[n] ?? Number.NaN);

@@ -50,7 +50,8 @@ describeInChromium('the EventSource of a browser', (chromiumPath) => {
         sameSite: 'Lax',
       },
     ]);
-    await page.goto(url);
+    // The account's page leaves for the sign-in if what it reads at its beginning is refused.
+    await page.goto(url, { waitUntil: 'networkidle' });
     return { page, user };
   };
   const create = async ({ person }: SignedUp, name: string): Promise<void> => {

@@ -53,7 +53,7 @@ export const attemptDelivery = async (
   const durationMs = performance.now() - startedAt;
   failpoint('webhook-after-send');
   signal.throwIfAborted();
-  const attempt = { startedAt, durationMs, ...resultOf(answer, secrets) };
+  const attempt = attemptOf(startedAt, durationMs, answer, secrets);
   return outcomeOf(receiver, delivery, attempt, waitOf(answer, clock));
 };
 
@@ -62,26 +62,37 @@ const waitOf = (answer: PostAnswer, clock: Clock): number => {
   return retryAfterMs(answer.retryAfter ?? null, clock.now(), RETRY_AFTER_MS_MAX / 1_000);
 };
 
-const resultOf = (answer: PostAnswer, secrets: Secrets): Pick<Attempt, 'status' | 'error' | 'head'> => {
-  if ('failure' in answer) return { status: undefined, error: answer.failure, head: undefined };
+const attemptOf = (startedAt: number, durationMs: number, answer: PostAnswer, secrets: Secrets): Attempt => {
+  if ('failure' in answer) {
+    return { startedAt, durationMs, status: undefined, error: answer.failure, head: undefined };
+  }
   const { status, head } = answer;
   const error = status >= 200 && status < 300 ? undefined : 'status';
-  return { status, error, head: shownHead(head, secrets) };
+  return { startedAt, durationMs, status, error, head: shownHead(head, secrets) };
 };
 
 const outcomeOf = (
   { customerId, subscriptionId }: Receiver,
-  { id, attempts, roundBeganAt }: DueDelivery,
+  { id: deliveryId, attempts, roundBeganAt }: DueDelivery,
   attempt: Attempt,
   waitMs: number,
 ): Outcome => {
   const { status, error } = attempt;
-  const place = { customerId, subscriptionId, deliveryId: id, attempts, roundBeganAt, attempt };
-  if (error === undefined) return { ...place, state: 'delivered', dueMs: 0, slowMs: undefined };
-  const isSlow = status === undefined || SLOW_STATUS.has(status);
-  const slowMs = isSlow ? waitMs : undefined;
+  const isDelivered = error === undefined;
+  const isSlow = !isDelivered && (status === undefined || SLOW_STATUS.has(status));
   const dueMs =
-    status === GONE ? undefined : nextAttemptMs(attempts + 1 - roundBeganAt, waitMs, Math.random());
-  if (dueMs === undefined) return { ...place, state: 'failed', dueMs: 0, slowMs };
-  return { ...place, state: 'due', dueMs, slowMs };
+    isDelivered || status === GONE
+      ? undefined
+      : nextAttemptMs(attempts + 1 - roundBeganAt, waitMs, Math.random());
+  return {
+    customerId,
+    subscriptionId,
+    deliveryId,
+    attempts,
+    roundBeganAt,
+    attempt,
+    state: isDelivered ? 'delivered' : dueMs === undefined ? 'failed' : 'due',
+    dueMs: dueMs ?? 0,
+    slowMs: isSlow ? waitMs : undefined,
+  };
 };

@@ -2,8 +2,12 @@ import type { Logger } from 'pino';
 import { notificationBody, type KeptNotification } from '../../../domain/notifications/body.ts';
 import { EventStoreUnavailableError } from '../../../shared/event-store/event-store.ts';
 
-/** The bytes to sign and send. */
-export type BodyOf = (customerId: number, message: KeptNotification, payload: string) => Promise<Buffer>;
+/** The bytes to sign and send. A promise only if something must be read. */
+export type BodyOf = (
+  customerId: number,
+  message: KeptNotification,
+  payload: string,
+) => Buffer | Promise<Buffer>;
 
 export interface MessageBodyOptions {
   readonly baseUrl: () => string;
@@ -36,11 +40,10 @@ const readUnlessBroken = (
   });
 
 /** The body's bytes. @throws EventStoreUnavailableError */
-export const createBodyOf =
-  (options: MessageBodyOptions): BodyOf =>
-  async (customerId, message, payload) => {
-    const thin = notificationBody(message, options.baseUrl());
-    if (payload !== 'full') return bytesOf(thin);
+export const createBodyOf = (options: MessageBodyOptions): BodyOf => {
+  const { baseUrl } = options;
+  const fullBody = async (customerId: number, message: KeptNotification): Promise<Buffer> => {
+    const thin = notificationBody(message, baseUrl());
     const object = await readUnlessBroken(options, customerId, message);
     if (object !== undefined) {
       const full = bytesOf({ ...thin, data: { ...thin.data, object } });
@@ -48,3 +51,6 @@ export const createBodyOf =
     }
     return bytesOf({ ...thin, data: { ...thin.data, objectOmitted: true } });
   };
+  return (customerId, message, payload) =>
+    payload === 'full' ? fullBody(customerId, message) : bytesOf(notificationBody(message, baseUrl()));
+};

@@ -41,20 +41,23 @@ export const runDeliveries = async (
     failure ??= { error };
     supply.end();
   };
-  const record = async (delivery: DueDelivery, outcome: Outcome): Promise<void> => {
+  const record = (delivery: DueDelivery, outcome: Outcome): void => {
     options.count(outcome);
     if (outcome.attempt.status === GONE) isGone = true;
     if (isGone || outcome.slowMs !== undefined) supply.end();
-    const settled = options.rows
-      .settle(outcome)
-      .then(() => {
+    const settled = options.rows.settle(outcome).then(
+      () => {
         failpoint('webhook-after-outcome');
+        unsettled.delete(settled);
         supply.settled(delivery);
         if (outcome.state === 'failed') failed.push(outcome.deliveryId);
-      }, fail)
-      .finally(() => unsettled.delete(settled));
+      },
+      (error: unknown) => {
+        unsettled.delete(settled);
+        fail(error);
+      },
+    );
     unsettled.add(settled);
-    if (unsettled.size >= UNSETTLED_MAX) await Promise.race(unsettled);
   };
   /** @returns whether it was delivered, or need not be */
   const send = async (delivery: DueDelivery, isProbe: boolean): Promise<boolean> => {
@@ -66,8 +69,10 @@ export const runDeliveries = async (
     const outcome = await options.inFlight.hold(receiver.customerId, isProbe, async () =>
       supply.isOpen() ? attemptDelivery(options, receiver, delivery, message, signal) : undefined,
     );
-    if (outcome !== undefined) await record(delivery, outcome);
-    return outcome?.state === 'delivered';
+    if (outcome === undefined) return false;
+    record(delivery, outcome);
+    if (unsettled.size >= UNSETTLED_MAX) await Promise.race(unsettled);
+    return outcome.state === 'delivered';
   };
   const lane = async (): Promise<void> => {
     for (let one = await supply.next(); one !== undefined; one = await supply.next()) await send(one, false);

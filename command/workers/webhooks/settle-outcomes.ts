@@ -105,27 +105,24 @@ interface HealthChange {
   readonly customerId: number;
   readonly subscriptionId: string;
   /** Since the last success. */
-  readonly failures: readonly Outcome[];
-  readonly lastSuccess: Outcome | undefined;
-  readonly lastFailure: Outcome | undefined;
+  failures: Outcome[];
+  lastSuccess?: Outcome;
+  lastFailure?: Outcome;
 }
 
 const changesOf = (outcomes: readonly Outcome[]): readonly HealthChange[] => {
   const changes = new Map<string, HealthChange>();
   for (const outcome of outcomes) {
-    const { customerId, subscriptionId, state } = outcome;
-    const before = changes.get(subscriptionId) ?? {
-      customerId,
-      subscriptionId,
-      failures: [],
-      lastSuccess: undefined,
-      lastFailure: undefined,
-    };
-    const after =
-      state === 'delivered'
-        ? { ...before, failures: [], lastSuccess: outcome }
-        : { ...before, failures: [...before.failures, outcome], lastFailure: outcome };
-    changes.set(subscriptionId, after);
+    const { customerId, subscriptionId } = outcome;
+    const change = changes.get(subscriptionId) ?? { customerId, subscriptionId, failures: [] };
+    changes.set(subscriptionId, change);
+    if (outcome.state === 'delivered') {
+      change.failures = [];
+      change.lastSuccess = outcome;
+    } else {
+      change.failures.push(outcome);
+      change.lastFailure = outcome;
+    }
   }
   return [...changes.values()];
 };

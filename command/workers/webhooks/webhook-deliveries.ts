@@ -70,6 +70,8 @@ const deliverDue = async (
   if (endpoint === undefined) return DONE;
   // It ends, or its worker was killed.
   if ('heldMs' in endpoint) return { is: 'next', afterMs: endpoint.heldMs };
+  let ended: Promise<Endpoint | undefined> | undefined;
+  const endRun = (): Promise<Endpoint | undefined> => (ended ??= options.rows.end(run));
   try {
     if (endpoint.status !== 'active') return await closeFailing(options, run, endpoint);
     if (!isDue(endpoint)) return await nextRun(options, run, endpoint);
@@ -81,13 +83,13 @@ const deliverDue = async (
     const isDisabled = end.isGone
       ? await options.disable(run, 'gone', startedAtMs)
       : await disableIfHopeless(options, run, end.failed, startedAtMs);
-    const after = await options.rows.end(run);
+    const after = await endRun();
     if (after === undefined) return DONE;
     if (isDisabled) return await closeFailing(options, run, after, true);
     return await nextRun(options, run, after);
   } finally {
-    // Ending it twice has no effect. If it fails, the run ends by time.
-    await options.rows.end(run).catch(() => undefined);
+    // If it fails, the run ends by time.
+    await endRun().catch(() => undefined);
   }
 };
 
