@@ -1,6 +1,10 @@
 import type { Registry } from 'prom-client';
 import type { ComposeMail } from '../command/workers/mail/send-mails.ts';
-import { createCredentialUses, maintainKeys } from '../command/accounts/record-key-use.ts';
+import {
+  createCredentialUses,
+  maintainKeys,
+  type CredentialUses,
+} from '../command/accounts/record-key-use.ts';
 import { createConfirmations } from '../command/conversions/confirmations.ts';
 import type { Segments } from '../command/conversions/segments.ts';
 import { allProjections } from '../projections/all-projections.ts';
@@ -32,7 +36,7 @@ import { openInstallation, type Installation } from './installation.ts';
 import { createMetrics } from './metrics.ts';
 import { createProjector, type Projector } from './projector.ts';
 import { assetStoreReadiness, databaseReadiness, eventStoreReadiness } from './readiness-checks.ts';
-import { createWeb } from './web.ts';
+import { createWeb, type Web } from './web.ts';
 import { createWorker, type Worker } from './worker.ts';
 
 export interface Service {
@@ -83,18 +87,21 @@ export const startService = async (
   const port = (): number => server?.port ?? config.PORT;
   const baseUrl = (): string => baseUrlOf(config, port());
 
-  const projections = allProjections.map((one) => replace.projection?.(one) ?? one);
   const projector = createProjector({
     ...installation,
     config,
-    projections,
+    projections: allProjections.map((one) => replace.projection?.(one) ?? one),
     progress,
     changes,
     registry,
     log,
   });
-  const expired = housekeeping({ ...installation, objects, log });
-  const purged = { ...expired, 'idempotency keys': idempotency, 'rate windows': rateLimits, confirmations };
+  const purged = {
+    ...housekeeping({ ...installation, objects, log }),
+    'idempotency keys': idempotency,
+    'rate windows': rateLimits,
+    confirmations,
+  };
   const worker = createWorker({ ...installation, config, changes, purged, baseUrl, log, registry, replace });
   const web = createWeb({
     ...installation,
@@ -130,13 +137,26 @@ export const startService = async (
   const stop = async (): Promise<void> => {
     ending.abort();
     await server?.drain();
-    await Promise.all([worker.stop(), projector.stop(), web.realtime?.close()]);
-    await rateLimits.close();
-    if (projector.isRunning()) await flushAll({ ...uses, attempts: web.attempts }, log);
+    await endParts({ worker, projector, web, rateLimits, uses, log });
     await installation.close();
   };
   server = await startServer(web.app, listenOptions(config, replace), log).catch(closeAfterFailure(stop));
   return { baseUrl: baseUrl(), installation, prepared, stop };
+};
+
+interface Parts {
+  readonly worker: Worker;
+  readonly projector: Projector;
+  readonly web: Web;
+  readonly rateLimits: RateLimits;
+  readonly uses: CredentialUses;
+  readonly log: Logger;
+}
+
+const endParts = async ({ worker, projector, web, rateLimits, uses, log }: Parts): Promise<void> => {
+  await Promise.all([worker.stop(), projector.stop(), web.realtime?.close()]);
+  await rateLimits.close();
+  if (projector.isRunning()) await flushAll({ ...uses, attempts: web.attempts }, log);
 };
 
 const openReplaced = async (config: Config, log: Logger, replace: Replacements): Promise<Installation> => {

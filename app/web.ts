@@ -4,7 +4,7 @@ import type { Registry } from 'prom-client';
 import type { CredentialUses } from '../command/accounts/record-key-use.ts';
 import { createAttemptLog, type AttemptLog } from '../command/audit/attempt-log.ts';
 import type { Confirmations } from '../command/conversions/confirmations.ts';
-import { createLedgers } from '../command/conversions/ledgers.ts';
+import { createLedgers, type Ledgers } from '../command/conversions/ledgers.ts';
 import { createSegments } from './lookups/conversion-segments.ts';
 import type { Segments } from '../command/conversions/segments.ts';
 import { Scope } from '../domain/accounts/access.ts';
@@ -98,21 +98,13 @@ export interface Web {
 }
 
 export const createWeb = (options: WebOptions): Web => {
-  const { config, pool, store, keys, rateLimits, progress, baseUrl } = options;
+  const { config, pool, keys, rateLimits, progress, baseUrl } = options;
   const { registry, log, onAnswer, replace } = options;
   const database = createTenantDatabase(options.requestPool, replace.tenantStatement);
   const kinds = auditedKinds({ database, progress, baseUrl });
   const subjectOf = subjectsOfRoutes(kinds);
   const attempts = createAttemptLog({ pool, clock, log, registry, subjectOf });
-  const segments = createSegments(pool);
-  const ledgers = createLedgers({
-    store,
-    segments: replace.segments?.(segments) ?? segments,
-    now: () => clock.now(),
-    bytesMax: config.CONVERSIONS_MEMORY_MB * MIB,
-    log,
-  });
-  registerLedgerMetrics(registry, ledgers);
+  const ledgers = openLedgers(options);
   const site = { baseUrl, apiPath: '/api/v2/buyer', challengeScopes };
   const authenticate = createAuthenticate(verifiersOf(options), site);
   const isApi = config.ROLES.includes('api');
@@ -172,6 +164,19 @@ export const createWeb = (options: WebOptions): Web => {
     ...(onAnswer === undefined ? {} : { onAnswer }),
   });
   return { app, attempts, realtime };
+};
+
+const openLedgers = ({ config, pool, store, log, registry, replace }: WebOptions): Ledgers => {
+  const segments = createSegments(pool);
+  const ledgers = createLedgers({
+    store,
+    segments: replace.segments?.(segments) ?? segments,
+    now: () => clock.now(),
+    bytesMax: config.CONVERSIONS_MEMORY_MB * MIB,
+    log,
+  });
+  registerLedgerMetrics(registry, ledgers);
+  return ledgers;
 };
 
 const verifiersOf = ({ pool, uses, baseUrl, isPrepared }: WebOptions): CredentialVerifiers => ({

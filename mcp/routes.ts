@@ -101,7 +101,8 @@ export const mcpRoutes = (options: McpOptions): readonly HandedOverRoute[] => {
 const servePost = (options: McpOptions): Serve => {
   const { log, serverFor, scopeOf, site, sessions } = options;
   const factory: McpServerFactory = ({ authInfo }) => {
-    const { caller, session } = authInfo?.extra as unknown as Handed;
+    const extra: unknown = authInfo?.extra;
+    const { caller, session } = extra as Handed;
     const server = serverFor(caller);
     if (session !== undefined) linkToSession(server, { ...session, signal: caller.signal });
     return server;

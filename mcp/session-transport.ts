@@ -40,12 +40,14 @@ export class SessionTransport implements Transport {
 
   async start(): Promise<void> {
     const inner = this.#inner;
-    inner.onmessage = (message, extra) => {
-      if (isJSONRPCRequest(message)) this.#serving = message.id;
-      this.onmessage?.(message, extra);
-    };
-    inner.onclose = () => this.onclose?.();
-    inner.onerror = (error) => this.onerror?.(error);
+    Object.assign(inner, {
+      onmessage: (message: JSONRPCMessage, extra?: MessageExtraInfo) => {
+        if (isJSONRPCRequest(message)) this.#serving = message.id;
+        this.onmessage?.(message, extra);
+      },
+      onclose: () => this.onclose?.(),
+      onerror: (error: Error) => this.onerror?.(error),
+    });
     await inner.start();
   }
 
@@ -64,7 +66,7 @@ export class SessionTransport implements Transport {
   /** Tells the server what the client declared. */
   restore(): void {
     const { initialize: params } = this.#link;
-    this.onmessage?.({ jsonrpc: '2.0', id: RESTORED, method: 'initialize', params } as JSONRPCRequest);
+    this.onmessage?.({ jsonrpc: '2.0', id: RESTORED, method: 'initialize', params });
   }
 
   async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
@@ -89,7 +91,7 @@ export class SessionTransport implements Transport {
         await sleep(ASK_EVERY_MS, signal);
         answer = await questions.answerOf(id);
       }
-      if (answer !== undefined) this.onmessage?.({ ...answer, id: original } as JSONRPCMessage);
+      if (answer !== undefined) this.onmessage?.({ ...answer, id: original });
     } catch (error) {
       this.onerror?.(error instanceof Error ? error : new Error(String(error)));
     } finally {

@@ -35,7 +35,7 @@ export interface McpSessionsOptions {
   readonly idleMs: number;
 }
 
-export const SESSIONS_OF_CREDENTIAL_MAX = 20;
+const SESSIONS_OF_CREDENTIAL_MAX = 20;
 /** Of the idle time: a session in use is not written at each request. */
 const USE_RECORDED_AFTER = 1 / 60;
 

@@ -2,7 +2,7 @@ import type { Knex } from 'knex';
 import { code, createTenantTable } from './schema.ts';
 
 /**
- * - `mcp_sessions`: sessions of agents, of protocol versions up to 2025-11-25. Of its id only the hash is kept.
+ * - `mcp_sessions`: sessions of agents that speak a protocol version up to 2025-11-25, each under the hash of its id.
  * - `mcp_questions`: what the service asks a session's client, e.g. for a person's consent, until it is answered.
  */
 export const mcp = {

@@ -57,7 +57,7 @@ const connect = async (baseUrlOf: (request: number) => string): Promise<Client> 
     action: 'accept',
     content: { username: params.message, email: 'ada@example.com' },
   }));
-  await client.connect(transport as Parameters<Client['connect']>[0]);
+  await client.connect(transport);
   return client;
 };
 const ask = (client: Client, message: string) =>

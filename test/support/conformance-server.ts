@@ -200,7 +200,7 @@ const offerInputs = (server: McpServer): void => {
   );
 };
 
-/** Of protocol versions with sessions: the service asks the client while it answers. */
+/** For protocol versions with sessions: the service asks the client while it answers. */
 const offerQuestions = (server: McpServer): void => {
   const option = (value: string, title: string) => ({ const: value, title });
   const asks = (
