@@ -96,12 +96,8 @@ export const startService = async (
     registry,
     log,
   });
-  const purged = {
-    ...housekeeping({ ...installation, objects, log }),
-    'idempotency keys': idempotency,
-    'rate windows': rateLimits,
-    confirmations,
-  };
+  const expired = housekeeping({ ...installation, objects, log });
+  const purged = { ...expired, 'idempotency keys': idempotency, 'rate windows': rateLimits, confirmations };
   const worker = createWorker({ ...installation, config, changes, purged, baseUrl, log, registry, replace });
   const web = createWeb({
     ...installation,
