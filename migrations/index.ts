@@ -7,6 +7,7 @@ import { audiences } from './audiences.ts';
 import { auditLog } from './audit-log.ts';
 import { campaigns } from './campaigns.ts';
 import { catalogs } from './catalogs.ts';
+import { confirmations } from './confirmations.ts';
 import { conversions } from './conversions.ts';
 import { creatives } from './creatives.ts';
 import { engines } from './engines.ts';
@@ -17,6 +18,7 @@ import { logChain } from './log-chain.ts';
 import { notifications } from './notifications.ts';
 import { oauth } from './oauth.ts';
 import { personalData } from './personal-data.ts';
+import { proposals } from './proposals.ts';
 import { rateLimits } from './rate-limits.ts';
 import { readModels } from './read-models.ts';
 import { sellers } from './sellers.ts';
@@ -43,6 +45,7 @@ export const migrations: readonly Migration[] = [
   oauth,
   readModels,
   idempotency,
+  confirmations,
   rateLimits,
   personalData,
   logChain,
@@ -61,6 +64,7 @@ export const migrations: readonly Migration[] = [
   audiences,
   catalogs,
   syndication,
+  proposals,
   notifications,
   webhooks,
 ];
