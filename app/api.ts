@@ -132,6 +132,7 @@ export const apiRoutes = (dependencies: ApiDependencies): readonly AnyRoute[] =>
   const writes = { store, snapshots, clock };
   const reads = { database, progress, store, snapshots };
   const cursors = createListCursors(keys);
+  const operator = (): string => new URL(baseUrl()).hostname;
   const routes = [
     ...accountRoutesOf(dependencies),
     ...advertiserWriteRoutes({ ...writes, ids, findBrand }),
@@ -157,7 +158,7 @@ export const apiRoutes = (dependencies: ApiDependencies): readonly AnyRoute[] =>
     ...eventSourceReadRoutes({ ...reads, clock }),
     ...campaignWriteRoutes(writes),
     ...fromMemory(campaignReadRoutes(reads)),
-    ...proposalWriteRoutes({ ...writes, confirmations, sellerMs: config.PROPOSAL_SELLER_MS }),
+    ...proposalWriteRoutes({ ...writes, confirmations, operator, sellerMs: config.PROPOSAL_SELLER_MS }),
     ...proposalReadRoutes({ ...reads, cursors }),
     ...creativeWriteRoutes({ ...writes, findSubmission: lookups.findSubmission }),
     ...sellerReadRoutes({ ...reads, baseUrl }),

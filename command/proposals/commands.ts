@@ -18,6 +18,8 @@ import { holdProposalSlot } from './hold-slot.ts';
 export interface ProposalWrites extends CampaignStores {
   /** How long each seller may take, ms. */
   readonly sellerMs: number;
+  /** Host name of the exchange, by which sellers know it. */
+  readonly operator: () => string;
 }
 
 /** The execution that an idempotency key names: the same for every run of the command. */
@@ -81,7 +83,7 @@ export const requestProposals = async (
     campaignRevision: campaign.revision,
     request: {
       brief: briefOf(campaign),
-      ...(brandDomain !== undefined && { brandDomain }),
+      ...(brandDomain !== undefined && { account: { brandDomain, operator: stores.operator() } }),
       buyerRef: derivedId(executionId, `buyer-ref:${campaign.campaignId}`),
     },
     deadlineAt: isoTimestamp(nowMs + stores.sellerMs),

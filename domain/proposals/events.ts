@@ -5,7 +5,8 @@ import { Timestamp } from '../values.ts';
 /** What sellers are asked. Fixed when the execution begins, so that all of them get the same. */
 const SellerRequest = z.object({
   brief: z.string(),
-  brandDomain: z.string().optional(),
+  /** Sellers know their buyers by brand and operator. Absent: the advertiser has no brand. */
+  account: z.object({ brandDomain: z.string(), operator: z.string() }).optional(),
   /** Given to sellers, who repeat it in their answers and media buys. It says nothing to anyone else. */
   buyerRef: z.string(),
 });

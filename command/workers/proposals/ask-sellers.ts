@@ -162,7 +162,8 @@ const call = async (
   if (agent.secretId !== undefined && token === undefined) {
     return { outcome: 'refused', message: 'The token for the agent is gone.', fault: 'transport' };
   }
-  const { brief, brandDomain, buyerRef } = request;
+  const { brief, account, buyerRef } = request;
+  const brand = account && { domain: account.brandDomain };
   return callAgent({
     agentUrl: agent.url,
     protocol: agent.protocol,
@@ -172,7 +173,7 @@ const call = async (
     request: {
       buying_mode: 'brief',
       brief,
-      ...(brandDomain !== undefined && { brand: { domain: brandDomain } }),
+      ...(account && brand && { brand, account: { brand, operator: account.operator } }),
       // AdCP 3.0 has no other place for it in this request. Sellers send the context back unchanged.
       context: { buyer_ref: buyerRef },
     },
