@@ -477,7 +477,7 @@ describe('the operator', () => {
   it('connects and disconnects agents; the token is shown nowhere, and internal addresses are refused', async () => {
     const environment = { ...service.stores, DATA_DIR: service.dataDir, LOG_LEVEL: 'silent', ...settings };
     const { store } = service.installation;
-    const { sellerId } = await addSeller({ store, clock }, { name: 'Of the operator', channels: [] });
+    const { sellerId } = await addSeller({ store, clock }, { name: 'The operator', channels: [] });
     const connect = (...more: readonly string[]) =>
       exchange(['sellers', 'connect', String(sellerId), ...more], environment);
     expect(await connect('--agent-url', 'http://10.0.0.1/mcp')).toMatchObject({ status: 2 });
@@ -496,7 +496,7 @@ describe('the operator', () => {
       .map((line) => JSON.parse(line) as unknown);
     expect(rows).toContainEqual({
       sellerId,
-      name: 'Of the operator',
+      name: 'The operator',
       channels: [],
       retired: false,
     });

@@ -176,7 +176,7 @@ describe('an answer', () => {
       expect(readAnswer(data, 'ref')).toMatchObject({ problem: { code: 'INVALID_ANSWER' } });
     }
   });
-  it('has proposals only of its own products, which spend the whole budget', () => {
+  it('has proposals only if they name its products and spend the whole budget', () => {
     const proposal = (id: string, ...parts: readonly (readonly [string, number])[]) => ({
       proposal_id: id,
       allocations: parts.map(([product_id, allocation_percentage]) => ({
