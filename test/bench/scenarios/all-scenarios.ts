@@ -19,6 +19,7 @@ import { bareNodeReads, changingReads, unchangedReads } from './read-limits.ts';
 import { readYourWrites } from './read-your-writes.ts';
 import { rebuildAgainstUpserts } from './rebuild-upsert.ts';
 import { rebuild } from './rebuild.ts';
+import { proposalRounds } from './proposals.ts';
 import type { Scenario } from './scenario.ts';
 import { signIns } from './sign-ins.ts';
 import { startUp } from './start.ts';
@@ -58,6 +59,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   syndication: syndications,
   toggle: togglesWithoutQueue,
   status: statusLists,
+  proposals: proposalRounds,
   webhooks: webhookDeliveries,
   upload: uploads,
   history,
