@@ -5,13 +5,14 @@ import { answerKey, executionIdOf, type ProposalRequestResource } from '../../do
 import { systemClock as clock } from '../../shared/async/clock.ts';
 import { conflict, invalid, notFound, refusalOf, untilDefinite } from '../support/api-client.ts';
 import { exchange, startProgram, type Program } from '../support/program.ts';
+import { startExampleSeller } from '../support/example-sellers.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { startSellers, type TestSellers } from '../support/sellers.ts';
 import { until } from '../support/toy-projection.ts';
 
 /** Proposal requests over HTTP, answered by sellers that were built with the official server builder. */
 
-const SELLER_MS = 3_000;
+const SELLER_MS = 5_000;
 const settings = { OUTBOUND_ALLOW_LOOPBACK: 'true', PROPOSAL_SELLER_MS: String(SELLER_MS) };
 const TOKEN = 'token-of-a-seller-0123456789';
 let service: RunningService;
@@ -177,7 +178,7 @@ describe('a round', () => {
       buying_mode: 'brief',
       brief: 'Reach gardeners',
       brand: { domain: 'acmeoutdoor.example' },
-      time_budget: { interval: 2, unit: 'seconds' },
+      time_budget: { interval: 4, unit: 'seconds' },
       context: { buyer_ref: expect.stringMatching(/^[0-9a-f-]{36}$/) },
     });
     expect(call?.asked).not.toHaveProperty('idempotency_key');
@@ -220,7 +221,7 @@ describe('a seller that', () => {
     ['answers another request', 'foreign', failed('protocol', 'FOREIGN_ANSWER')],
     ['refuses', 'rejecting', failed('protocol', 'ACCOUNT_SUSPENDED')],
     ['is silent', 'silent', failed('timeout', 'TIMEOUT')],
-    ['is slower than its time', 'slow_4500', failed('timeout', 'TIMEOUT')],
+    ['is slower than its time', 'slow_7000', failed('timeout', 'TIMEOUT')],
   ])('%s has failed, and so has the round that asked only it', async (_, how, expected) => {
     const { execution, seller } = await one(how);
     expect(seller).toMatchObject(expected);
@@ -254,7 +255,7 @@ describe('a seller that', () => {
 
   it('works on a task is pending; its answer is recorded as late and does not reopen the round', async () => {
     const buyer = await newBuyer();
-    const ids = [await connected('works'), await connected('submitted_5000')];
+    const ids = [await connected('works'), await connected('submitted_8000')];
     const { executionId, perSeller, ...round } = await completed(buyer, ids);
     expect(round).toMatchObject({ status: 'partial', summary: { sellersPending: 1, sellersFailed: 0 } });
     expect(perSeller[1]).toMatchObject({ status: 'pending', products: [] });
@@ -426,6 +427,37 @@ describe('reads', () => {
     expect(then.body.data.map(({ executionId }) => executionId)).toEqual([first]);
     const started = await read(buyer, first ?? '', '?asOf=1');
     expect(started).toMatchObject({ status: 'running', summary: { sellersPending: 1 } });
+  });
+});
+
+describe("the AdCP package's own example sellers", () => {
+  it('answer with products, next to one that is silent', async () => {
+    const kinds = ['guaranteed', 'non-guaranteed'] as const;
+    const examples = await Promise.all(kinds.map((kind) => startExampleSeller(kind)));
+    try {
+      const { store, secrets } = service.installation;
+      const ids: number[] = [];
+      for (const [n, { url, token }] of examples.entries()) {
+        const { sellerId } = await addSeller({ store, clock }, { name: `Example ${n}`, channels: [] });
+        await connectSeller({ store, secrets, clock }, sellerId, { url, protocol: 'MCP', token });
+        ids.push(sellerId);
+      }
+      const buyer = await newBuyer({ brand: 'acmeoutdoor.example' });
+      // The first call loads the schemas of an example, which may take longer than its time.
+      await completed(buyer, ids);
+      const execution = await completed(buyer, [...ids, await connected('silent')]);
+      expect(execution).toMatchObject({
+        status: 'partial',
+        summary: { sellersWithProducts: 2, sellersQuoted: 0, sellersFailed: 1 },
+      });
+      for (const { status, products, invalidItems } of execution.perSeller.slice(0, 2)) {
+        expect([status, invalidItems]).toEqual(['products', undefined]);
+        expect(products.length).toBeGreaterThan(0);
+        expect(products[0]?.pricingOptions[0]).toMatchObject({ pricingModel: 'cpm', currency: 'USD' });
+      }
+    } finally {
+      await Promise.all(examples.map((one) => one.stop()));
+    }
   });
 });
 

@@ -36,6 +36,8 @@ const SELLERS_AT_ONCE = { each: 100, together: 200 } as const;
 /** Calls to one seller. A seller that is down must not make all wait for the deadline. */
 const TRIES_MAX = 3;
 const AGAIN_MS = 1_000;
+/** A further try needs it, or its seller would have timed out instead of failed. */
+const TRY_MS_MIN = 1_000;
 
 /** May run again, or twice at the same time: reading products is harmless, and only the first answer counts. */
 export const proposalSellers = (options: AskSellersOptions): WorkKind => ({
@@ -112,7 +114,7 @@ const firstCall = async (
     if (signal.aborted) return save({ type: 'RecordTimeout' });
     const afterMs = Math.max(AGAIN_MS, answer.afterMs);
     const mayHelp = answer.fault !== 'protocol' && run.attempt < TRIES_MAX;
-    const isInTime = options.clock.now() + afterMs < Date.parse(execution.deadlineAt);
+    const isInTime = options.clock.now() + afterMs + TRY_MS_MIN < Date.parse(execution.deadlineAt);
     if (mayHelp && isInTime) return again(afterMs, answer.message, true);
   }
   return saveAnswer(options, execution, answer, save);
