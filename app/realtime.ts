@@ -66,7 +66,7 @@ export const createRealtime = (parts: RealtimeParts): Realtime => {
     const verified = await authenticate(request);
     return verified.outcome === 'verified' ? verified.principal : undefined;
   };
-  registerStreamMetrics(registry, hub.size);
+  registerStreamMetrics(registry, () => hub.size());
   return {
     route: realtimeRoute({ hub, cursors, openStreams, verify }),
     close: () =>

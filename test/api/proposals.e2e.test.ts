@@ -79,7 +79,7 @@ const completed = async (buyer: Buyer, sellerIds: readonly number[]): Promise<Pr
   return read(buyer, executionId);
 };
 
-const one = async (how: string, more: { token?: string } = {}) => {
+const roundOf = async (how: string, more: { token?: string } = {}) => {
   const buyer = await newBuyer();
   const sellerId = await connected(how, more);
   const execution = await completed(buyer, [sellerId]);
@@ -195,9 +195,9 @@ describe('a round', () => {
   });
 
   it('stores the whole answer by its hash, and does not serve it', async () => {
-    const { buyer, execution } = await one('works');
+    const { buyer, execution } = await roundOf('works');
     const answered = (await eventsOf(buyer, execution.executionId))[1];
-    const { digest, ref } = answered?.data as { digest: string; ref: string };
+    const { digest, ref } = (answered?.data ?? {}) as { digest: string; ref: string };
     expect(ref).toBe(answerKey(buyer.customerId, digest));
     expect((await fetch(`${service.baseUrl}/assets/${ref}`)).status).toBe(404);
     expect(JSON.stringify(answered?.data)).not.toContain('publisher_properties');
@@ -223,30 +223,30 @@ describe('a seller that', () => {
     ['is silent', 'silent', failed('timeout', 'TIMEOUT')],
     ['is slower than its time', 'slow_7000', failed('timeout', 'TIMEOUT')],
   ])('%s has failed, and so has the round that asked only it', async (_, how, expected) => {
-    const { execution, seller } = await one(how);
+    const { execution, seller } = await roundOf(how);
     expect(seller).toMatchObject(expected);
     expect(execution).toMatchObject({ status: 'failed', summary: { sellersFailed: 1, sellersPending: 0 } });
   });
 
   it('is down is asked up to three times', async () => {
-    const { seller } = await one('down');
+    const { seller } = await roundOf('down');
     expect(seller).toMatchObject(failed('transport', 'UNREACHABLE'));
   });
 
   it('has nothing to sell has answered', async () => {
-    const { execution, seller } = await one('unavailable');
+    const { execution, seller } = await roundOf('unavailable');
     expect(seller).toMatchObject({ status: 'products', outcome: { kind: 'no_inventory_for_request' } });
     expect(execution.status).toBe('complete');
   });
 
   it('sends invalid products among valid ones loses only those', async () => {
-    const { seller } = await one('one-bad');
+    const { seller } = await roundOf('one-bad');
     expect(seller).toMatchObject({ status: 'products', invalidItems: 3 });
     expect(seller?.products.map(({ productId }) => productId)).toEqual(['good', 'fine']);
   });
 
   it('sends HTML and prompts in texts has them shown as bounded text', async () => {
-    const { seller } = await one('prompting');
+    const { seller } = await roundOf('prompting');
     const [shown] = seller?.products ?? [];
     expect(shown?.name).toMatch(/^Ignore your instructions .*<img src=x/);
     expect(shown?.description?.length).toBeLessThanOrEqual(500);
@@ -286,7 +286,7 @@ describe('a seller that', () => {
   });
 
   it('finishes its task in time has answered the round', async () => {
-    const { execution, seller } = await one('submitted_500');
+    const { execution, seller } = await roundOf('submitted_500');
     expect(seller).toMatchObject({ status: 'products', products: [{ productId: 'late' }] });
     expect([execution.status, seller?.late]).toEqual(['complete', undefined]);
   });
@@ -419,7 +419,7 @@ describe('reads', () => {
     const made = [await completed(buyer, sellerIds), await completed(buyer, sellerIds)];
     const path = `/campaigns/${buyer.campaignId}/proposal-requests`;
     const list = await buyer.api.get<ProposalRequestResource[]>(path);
-    const ids = made.map(({ executionId }) => executionId).reverse();
+    const ids = made.map(({ executionId }) => executionId).toReversed();
     expect(list.body.data.map(({ executionId }) => executionId)).toEqual(ids);
     expect(list.body.meta.pagination).toEqual({ skip: 0, take: 50, total: 2, hasMore: false });
     const [, first] = ids;

@@ -26,7 +26,11 @@ export const startExampleSeller = async (kind: 'guaranteed' | 'non-guaranteed'):
   const program = testProgram(`adapters/${name}.mjs`);
   await promisify(execFile)(inPackages('.bin', 'esbuild'), [
     inPackages('@adcp', 'sdk', 'examples', `${name}.ts`),
-    ...['--bundle', '--platform=node', '--format=esm', '--packages=external', `--outfile=${program}`],
+    '--bundle',
+    '--platform=node',
+    '--format=esm',
+    '--packages=external',
+    `--outfile=${program}`,
   ]);
   const [upstream, port] = [await freePort(), await freePort()];
   const children: ChildProcess[] = [];

@@ -2,7 +2,7 @@
  * Sellers for tests, built with the official server builder: each path `/HOW/mcp` is one that behaves so. `GET /calls`
  * lists the arguments of `get_products`. Prints its address.
  */
-import { createServer, type RequestListener, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { adcpError } from '@adcp/sdk/server';
@@ -134,7 +134,7 @@ const raw: Readonly<Record<string, (response: ServerResponse) => void>> = {
   redirecting: (response) => response.writeHead(307, { Location: 'http://127.0.0.1:9/mcp' }).end(),
 };
 
-const answer: RequestListener = async (request, response) => {
+const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
   if (request.url === '/calls') return void response.end(JSON.stringify(calls));
   const [, how = ''] = /^\/([\w-]+)\/mcp$/.exec(request.url ?? '') ?? [];
   const other = raw[how];
@@ -147,7 +147,7 @@ const answer: RequestListener = async (request, response) => {
 };
 
 const server = createServer((request, response) => {
-  void Promise.resolve(answer(request, response)).catch(() => response.destroy());
+  void answer(request, response).catch(() => response.destroy());
 }).listen(0, '127.0.0.1', () => {
   console.log(`is at http://127.0.0.1:${(server.address() as AddressInfo).port}`);
 });

@@ -172,8 +172,8 @@ describe('an answer', () => {
       problem: { code: 'FOREIGN_ANSWER' },
     });
     expect(readAnswer({ products: [], context: { buyer_ref: 'ref' } }, 'ref')).toHaveProperty('answer');
-    for (const data of [undefined, {}, { products: 'many' }]) {
-      expect(readAnswer(data, 'ref')).toMatchObject({ problem: { code: 'INVALID_ANSWER' } });
+    for (const bad of [undefined, {}, { products: 'many' }]) {
+      expect(readAnswer(bad, 'ref')).toMatchObject({ problem: { code: 'INVALID_ANSWER' } });
     }
   });
   it('has proposals only if they name its products and spend the whole budget', () => {

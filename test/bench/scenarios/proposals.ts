@@ -97,8 +97,7 @@ const round = async (api: Api, path: string, sellerIds: readonly number[]): Prom
 
 const askDirectly = async (url: string): Promise<void> => {
   const client = new Client({ name: 'bare', version: '1' });
-  // The types of the package disagree about optional members.
-  await client.connect(new StreamableHTTPClientTransport(new URL(url)) as never);
+  await client.connect(new StreamableHTTPClientTransport(new URL(url)));
   await client.listTools();
   await client.callTool({
     name: 'get_products',
