@@ -491,7 +491,10 @@ describe("the address in an agent's card", () => {
     let refused = 0;
     for (const form of hostileUrls(port)) {
       const answer = await answerTo(form);
-      expect([form, answer]).toEqual([form, { outcome: 'refused', message: expect.any(String) }]);
+      expect([form, answer]).toEqual([
+        form,
+        expect.objectContaining({ outcome: 'refused', message: expect.any(String) }),
+      ]);
       refused += 1;
     }
     console.log(`${refused} cards refused, ${seen.length} connections to the canary`);
