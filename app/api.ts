@@ -22,7 +22,7 @@ import { createUploadTokens } from '../command/assets/upload-token.ts';
 import { audienceWriteRoutes } from '../command/audiences/routes.ts';
 import { campaignWriteRoutes } from '../command/campaigns/routes.ts';
 import { catalogWriteRoutes } from '../command/catalogs/routes.ts';
-import type { Confirmations } from '../command/conversions/confirmations.ts';
+import type { Confirmations } from '../shared/confirmations/confirmations.ts';
 import type { Ledgers } from '../command/conversions/ledgers.ts';
 import { conversionWriteRoutes } from '../command/conversions/routes.ts';
 import { builtInEngines } from '../command/creative-sessions/built-in-engine.ts';
@@ -34,6 +34,8 @@ import { engineWriteRoutes } from '../command/engines/routes.ts';
 import { askSandboxEngine } from '../command/engines/sandbox-engine.ts';
 import { createVerifyKey } from '../command/engines/verify-key.ts';
 import { eventSourceWriteRoutes } from '../command/event-sources/routes.ts';
+import { proposalWriteRoutes } from '../command/proposals/routes.ts';
+import { proposalReadRoutes } from '../query/proposals/routes.ts';
 import { syndicatedKinds } from '../command/syndication/resource-kinds.ts';
 import { syndicationWriteRoutes } from '../command/syndication/routes.ts';
 import { SANDBOX_ENGINE } from '../domain/engines/creative-engines.ts';
@@ -130,6 +132,7 @@ export const apiRoutes = (dependencies: ApiDependencies): readonly AnyRoute[] =>
   const writes = { store, snapshots, clock };
   const reads = { database, progress, store, snapshots };
   const cursors = createListCursors(keys);
+  const operator = (): string => new URL(baseUrl()).hostname;
   const routes = [
     ...accountRoutesOf(dependencies),
     ...advertiserWriteRoutes({ ...writes, ids, findBrand }),
@@ -155,6 +158,8 @@ export const apiRoutes = (dependencies: ApiDependencies): readonly AnyRoute[] =>
     ...eventSourceReadRoutes({ ...reads, clock }),
     ...campaignWriteRoutes(writes),
     ...fromMemory(campaignReadRoutes(reads)),
+    ...proposalWriteRoutes({ ...writes, confirmations, operator, sellerMs: config.PROPOSAL_SELLER_MS }),
+    ...proposalReadRoutes({ ...reads, cursors }),
     ...creativeWriteRoutes({ ...writes, findSubmission: lookups.findSubmission }),
     ...sellerReadRoutes({ ...reads, baseUrl }),
     ...fromMemory(creativeReadRoutes({ ...reads, baseUrl })),

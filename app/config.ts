@@ -165,6 +165,11 @@ export const variables = {
     .describe(
       'Milliseconds that an agent has to say what it offers when it is registered; 0: it is not asked.',
     ),
+  PROPOSAL_SELLER_MS: integer(100, 600_000)
+    .default(30_000)
+    .describe(
+      'For development: milliseconds that each seller has to answer a proposal request. Default: 30000, as specified.',
+    ),
   BRAND_LOOKUP_MS: integer(0, 2_000)
     .default(0)
     .describe(

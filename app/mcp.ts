@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
-import type { Confirmations } from '../command/conversions/confirmations.ts';
+import type { Confirmations } from '../shared/confirmations/confirmations.ts';
 import { allTools } from '../mcp/all-tools.ts';
 import { createToolCursors } from '../mcp/cursor.ts';
 import { createElicitation } from '../mcp/elicit.ts';

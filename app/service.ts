@@ -5,7 +5,7 @@ import {
   maintainKeys,
   type CredentialUses,
 } from '../command/accounts/record-key-use.ts';
-import { createConfirmations } from '../command/conversions/confirmations.ts';
+import { createConfirmations } from '../shared/confirmations/confirmations.ts';
 import type { Segments } from '../command/conversions/segments.ts';
 import { allProjections } from '../projections/all-projections.ts';
 import type { Projection } from '../projections/engine/projection.ts';
@@ -79,7 +79,7 @@ export const startService = async (
   const objects = await openObjectStore(config.ASSET_STORE_URL, config.DATA_DIR);
   const rateLimits = openRateLimits(config, installation, registry, log);
   const idempotency = openIdempotency(installation, replace);
-  const confirmations = createConfirmations(pool, createKeyedDigest('conversion-confirmation', keys));
+  const confirmations = createConfirmations(pool, createKeyedDigest('confirmation', keys));
   const uses = createCredentialUses(pool, clock);
   const [progress, changes] = [createProjectionProgress(), createProjectionProgress()];
   const ending = new AbortController();
@@ -98,11 +98,11 @@ export const startService = async (
   });
   const expired = housekeeping({ ...installation, objects, log });
   const purged = { ...expired, 'idempotency keys': idempotency, 'rate windows': rateLimits, confirmations };
-  const worker = createWorker({ ...installation, config, changes, purged, baseUrl, log, registry, replace });
+  const stores = { ...installation, objects };
+  const worker = createWorker({ ...stores, config, changes, purged, baseUrl, log, registry, replace });
   const web = createWeb({
-    ...installation,
+    ...stores,
     config,
-    objects,
     rateLimits,
     idempotency,
     confirmations,

@@ -11,6 +11,7 @@ import { createAudienceParts } from '../command/workers/syndication/audience-del
 import { listLaunchedCreatives } from '../command/workers/sellers/list-launched.ts';
 import { MAILS_AT_ONCE, mails, type ComposeMail } from '../command/workers/mail/send-mails.ts';
 import { deliveryChanges } from '../command/workers/webhooks/change-rows.ts';
+import { proposalEnds, proposalSellers } from '../command/workers/proposals/ask-sellers.ts';
 import { submissions } from '../command/workers/sellers/submit-launched.ts';
 import { syndicationWork } from '../command/workers/syndication/syndication-work.ts';
 import { systemClock } from '../shared/async/clock.ts';
@@ -25,6 +26,7 @@ import type { Mailer } from '../shared/mail/mailer.ts';
 import { openMailer } from '../shared/mail/open-mailer.ts';
 import type { KeyRing } from '../shared/secrets/key-ring.ts';
 import type { SecretStore } from '../shared/secrets/secret-store.ts';
+import type { ObjectStore } from '../shared/storage/object-store.ts';
 import { syndicatedKinds } from '../command/syndication/resource-kinds.ts';
 import { outboundPolicyOf, type Config } from './config.ts';
 import { createDeliveryPages } from './delivery-pages.ts';
@@ -55,6 +57,7 @@ export interface WorkerOptions {
   readonly snapshots: SnapshotStore;
   readonly keys: () => Promise<KeyRing>;
   readonly secrets: SecretStore;
+  readonly objects: ObjectStore;
   readonly baseUrl: () => string;
   readonly changes: ProjectionProgress;
   /** Expired data that the worker deletes regularly. The names are for the log. */
@@ -153,6 +156,8 @@ const storesOf = ({ store, snapshots }: WorkerOptions) => ({ store, snapshots, c
 const workKindsOf = (options: WorkerOptions, workPool: Pool, mailer: Mailer): readonly WorkKind[] => [
   syndicationOf(options, workPool),
   submissions(storesOf(options), () => listLaunchedCreatives(options.pool, launchedCreatives)),
+  proposalsOf(options),
+  proposalEnds(storesOf(options)),
   feedsOf(options),
   checksOf(options),
   mailsOf(options, mailer),
@@ -207,6 +212,28 @@ const syndicationOf = (options: WorkerOptions, workPool: Pool): WorkKind => {
     },
     () => isWhole(workPool),
   );
+};
+
+/** AdCP: an answer is 5 MB at most. */
+const PRODUCTS_BYTES_MAX = 5_000_000;
+
+const proposalsOf = (options: WorkerOptions): WorkKind => {
+  const { config, secrets, objects } = options;
+  const callMs = Math.max(AGENT_MS_MAX, config.PROPOSAL_SELLER_MS);
+  const openLine = createOutboundLines({
+    ...outboundPolicyOf(config),
+    timeoutMs: callMs,
+    bytesMax: PRODUCTS_BYTES_MAX,
+  });
+  return proposalSellers({
+    ...storesOf(options),
+    secrets,
+    objects,
+    callAgent: async (call) => {
+      const { createAdcpAgent } = await import('../command/workers/syndication/adcp-agent.ts');
+      return createAdcpAgent({ openLine, callMs, clock: systemClock })(call);
+    },
+  });
 };
 
 const FEED_MS_MAX = 60_000;

@@ -18,6 +18,8 @@ import { creativeAggregate } from './creatives/creative.ts';
 import { engineConnectionAggregate } from './engines/engine-connection.ts';
 import { eventSourceAggregate } from './event-sources/event-source.ts';
 import { PERSONAL_DATA, personalDataEvents } from './personal-data/events.ts';
+import { proposalRequestAggregate } from './proposals/proposal-request.ts';
+import { proposalSlotAggregate } from './proposals/proposal-slot.ts';
 import { resourceSyncAggregate } from './resource-syncs/resource-sync.ts';
 import { sellerDirectoryAggregate } from './sellers/seller-directory.ts';
 import { syndicationAggregate } from './syndication/syndication.ts';
@@ -116,6 +118,14 @@ export const allEvents = [
   audited(assetAggregate, ofAccount('assetId'), 'ASSET', 'advertiserId'),
   audited(webhookSubscriptionAggregate, ofAccount('subscriptionId'), 'WEBHOOK_SUBSCRIPTION'),
   unaudited(webhookSlotsAggregate, '<customerId>'),
+  audited(
+    proposalRequestAggregate,
+    ofAccount('executionId'),
+    'PROPOSAL_REQUEST',
+    'advertiserId',
+    'campaignIds',
+  ),
+  unaudited(proposalSlotAggregate, '<customerId>'),
 ] as const;
 
 type EventIn<Events> = Events extends EventDefinitions ? EventsOf<Events> : never;

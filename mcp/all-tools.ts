@@ -1,5 +1,5 @@
 import { createConfirm } from './confirm.ts';
-import type { Confirmations } from '../command/conversions/confirmations.ts';
+import type { Confirmations } from '../shared/confirmations/confirmations.ts';
 import type { ToolCursors } from './cursor.ts';
 import type { Operations } from './operations.ts';
 import type { Tool } from './tool.ts';

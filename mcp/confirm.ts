@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { isConfirmationUid, type Confirmations } from '../command/conversions/confirmations.ts';
+import { isConfirmationUid, type Confirmations } from '../shared/confirmations/confirmations.ts';
 import { derivedId } from '../shared/aggregate/ids.ts';
 import { isoTimestamp } from '../shared/async/clock.ts';
 import { ApiError, invalid } from '../shared/http/errors.ts';

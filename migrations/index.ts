@@ -7,6 +7,7 @@ import { audiences } from './audiences.ts';
 import { auditLog } from './audit-log.ts';
 import { campaigns } from './campaigns.ts';
 import { catalogs } from './catalogs.ts';
+import { confirmations } from './confirmations.ts';
 import { conversions } from './conversions.ts';
 import { creatives } from './creatives.ts';
 import { engines } from './engines.ts';
@@ -18,6 +19,7 @@ import { mcp } from './mcp.ts';
 import { notifications } from './notifications.ts';
 import { oauth } from './oauth.ts';
 import { personalData } from './personal-data.ts';
+import { proposals } from './proposals.ts';
 import { rateLimits } from './rate-limits.ts';
 import { readModels } from './read-models.ts';
 import { sellers } from './sellers.ts';
@@ -44,6 +46,7 @@ export const migrations: readonly Migration[] = [
   oauth,
   readModels,
   idempotency,
+  confirmations,
   rateLimits,
   personalData,
   logChain,
@@ -62,6 +65,7 @@ export const migrations: readonly Migration[] = [
   audiences,
   catalogs,
   syndication,
+  proposals,
   notifications,
   mcp,
   webhooks,

@@ -45,6 +45,7 @@ const shown = {
   engine_connections: read('projections/engine-connections.ts'),
   event_sources: read('projections/event-sources.ts'),
   notifications: read('projections/notifications.ts', expired),
+  proposal_requests: read('projections/proposals.ts'),
   sellers: read('projections/sellers.ts'),
   syndication_records: read('projections/syndication.ts'),
   syndication_counts: read('projections/syndication.ts'),
@@ -120,7 +121,7 @@ const owned = {
   ),
   asset_objects: own(['command/assets/object-attempts.ts']),
   audit_attempts: own(['command/audit/attempt-log.ts'], 'query/history/'),
-  conversion_confirmations: own(['command/conversions/confirmations.ts']),
+  confirmations: own(['shared/confirmations/']),
   syndication_deliveries: own([
     'command/workers/syndication/audience-delivery.ts',
     'command/workers/syndication/restart-deliveries.ts',

@@ -166,6 +166,8 @@ export type Reply =
       readonly status: number;
       readonly data: unknown;
       readonly pagination?: Pagination;
+      /** The idempotency key stays usable, also for another body. */
+      readonly hadNoEffect?: boolean;
       /** Not stored with an idempotency key, so a repeat runs the handler again. */
       readonly headers?: ReplyHeaders;
     }

@@ -119,7 +119,10 @@ const reserve = async ({ reserves }: Route): Promise<Readonly<Record<string, num
 const answerOf = (reply: Reply, { responses }: Route): RouteAnswer => {
   const { status } = reply;
   const headers = 'headers' in reply ? reply.headers : undefined;
-  const own = headers && { headers, isKept: false };
+  const own =
+    'hadNoEffect' in reply && reply.hadNoEffect
+      ? { ...(headers && { headers }), hadNoEffect: true }
+      : headers && { headers, isKept: false };
   if ('text' in reply) return { status, body: reply.text, contentType: reply.contentType, ...own };
   if ('bytes' in reply) return { status, body: '', bytes: reply.bytes, ...own };
   if (!('data' in reply || 'dataJson' in reply)) return { status, body: '', ...own };

@@ -48,6 +48,7 @@ interface Belongings {
   readonly advertiserCreative: string;
   readonly attachment: string;
   readonly session: string;
+  readonly proposalRequest: string;
   readonly variant: string;
   /** Ids of the advertiser and of the resource. */
   readonly asset: string;
@@ -209,6 +210,9 @@ const rows: Readonly<Record<string, Row>> = {
   },
   unassignCreativeFromCampaign: { refersTo: ['attachment'] },
   archiveCreative: { refersTo: ['advertiserCreative'] },
+  listProposalRequests: { refersTo: ['campaign'] },
+  requestProposals: { refersTo: ['campaign'], body: () => ({ sellerIds: [1] }) },
+  getProposalRequest: { refersTo: ['proposalRequest'] },
   listCreativeSessions: { refersTo: ['campaign'] },
   createCreativeSession: { refersTo: ['campaign'], body: () => ({ title: 'Mine' }) },
   getCreativeSession: { refersTo: ['session'] },
@@ -281,6 +285,7 @@ const rows: Readonly<Record<string, Row>> = {
     Campaign: ['campaign'],
     Creative: ['creative'],
     CreativeSession: ['session'],
+    ProposalRequest: ['proposalRequest'],
     Asset: ['asset'],
     EventSource: ['eventSource'],
     Audience: ['audience'],
@@ -378,6 +383,8 @@ const references: Readonly<Record<string, readonly Kind[]>> = {
   actorUserId: ['user'],
   cursor: ['cursor'],
   'cursor of listWebhookDeliveries': ['deliveryCursor'],
+  // Given out for more products than these sellers have: `proposals.e2e.test.ts`.
+  'cursor of getProposalRequest': [],
   resourceId: [
     ...(['advertiser', 'campaign', 'creative', 'session', 'asset', 'connection', 'agent', 'task'] as const),
     ...([
@@ -389,6 +396,7 @@ const references: Readonly<Record<string, readonly Kind[]>> = {
       'audience',
       'catalog',
       'webhook',
+      'proposalRequest',
     ] as const),
   ],
   // Ids of uploads: not listed, tested separately.
@@ -517,6 +525,7 @@ const never: Belongings = {
   advertiserCreative: `2147483647/cre_${'0'.repeat(32)}`,
   attachment: `2147483647/cre_${'0'.repeat(32)}/cmp_${'0'.repeat(32)}`,
   session: `cmp_${'0'.repeat(32)}/ses_${'0'.repeat(32)}`,
+  proposalRequest: `cmp_${'0'.repeat(32)}/prq_${'0'.repeat(32)}`,
   variant: `cmp_${'0'.repeat(32)}/ses_${'0'.repeat(32)}/var_${'0'.repeat(32)}`,
   asset: `2147483647/ast_${'0'.repeat(32)}`,
   connection: `1/con_${'0'.repeat(32)}/sandbox-1`,
@@ -653,6 +662,10 @@ describe.each([
     );
     const connected = await api.post<{ id: string }>('/creative-engines/1/connections', { apiKey: 'sbx_b' });
     await startSession(api, campaign);
+    // The built-in sellers have no agent: the execution ends at once.
+    const asked = await api.post<{ executionId: string }>(`/campaigns/${campaign}/proposal-requests`, {
+      sellerIds: [1],
+    });
     const sessions = await api.get<{ nextCursor: string }>(
       `/campaigns/${campaign}/creative-sessions?limit=1`,
     );
@@ -675,6 +688,7 @@ describe.each([
       advertiserCreative: `${advertiser}/${creative}`,
       attachment: `${advertiser}/${creative}/${campaign}`,
       ...session,
+      proposalRequest: `${campaign}/${asked.body.data.executionId}`,
       asset: `${advertiser}/${assetId}`,
       connection: `1/${connected.body.data.id}/sandbox-1`,
       audience: `${advertiser}/${prefix}-customers`,
@@ -784,11 +798,16 @@ describe.each([
       (await account.api.get('/advertisers?status=ALL')).text,
       (await account.api.get('/event-sources/b-website')).text,
       (await account.api.get('/adcp-agents')).text,
-      (await account.api.get('/webhook-subscriptions')).text,
+      // Failed deliveries are tried again meanwhile.
+      (await account.api.get('/webhook-subscriptions')).text.replaceAll(
+        /"(?:failureCount|lastFailure)":[^,]+,/g,
+        '',
+      ),
       (await account.api.get('/campaigns')).text,
       (await account.api.get('/creative-engines/1/connections')).text,
       account === b ? (await b.api.get(`/creatives/${theirs.creative}/detail`)).text : '',
       account === b ? (await b.api.get(`/campaigns/${theirs.campaign}/creative-sessions`)).text : '',
+      account === b ? (await b.api.get(`/campaigns/${theirs.campaign}/proposal-requests`)).text : '',
       account === b ? (await b.api.get(`/advertisers/${theirs.advertiser}/assets`)).text : '',
       account === b ? (await b.api.get(`/advertisers/${theirs.advertiser}/syndication-status`)).text : '',
       (await account.api.get('/browser-origins')).text,

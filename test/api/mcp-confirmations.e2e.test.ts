@@ -122,7 +122,7 @@ describe('a confirmation', () => {
     const { confirmationUid } = await pendingOf('launch_campaign', { campaignId });
     const age = (minutes: number) =>
       service.pool.query(
-        `update conversion_confirmations set created_at = created_at - make_interval(mins => $2) where uid = $1`,
+        `update confirmations set created_at = created_at - make_interval(mins => $2) where uid = $1`,
         [confirmationUid, minutes],
       );
     await age(16);

@@ -50,15 +50,22 @@ export const createAdcpAgent =
 
 /** AdCP version of the request schemas. Agents may speak several versions. */
 const ADCP_MAJOR = 3;
+/** Every agent of AdCP 3 has this task, and no earlier one. */
+const OF_V3 = 'get_adcp_capabilities';
 
 const ask = async (
   link: AgentLink,
-  { task, token, request, idempotencyKey }: AgentCall,
+  { task, token, request, sinceV3, idempotencyKey }: AgentCall,
 ): Promise<AgentAnswer> => {
   if (link.tasks?.includes(task) === false) {
-    return { outcome: 'refused', message: `The agent does not offer ${task}.` };
+    return { outcome: 'refused', message: `The agent does not offer ${task}.`, fault: 'protocol' };
   }
-  const parameters = { ...request, adcp_major_version: ADCP_MAJOR, idempotency_key: idempotencyKey };
+  const parameters = {
+    ...request,
+    ...(link.tasks?.includes(OF_V3) === true && sinceV3),
+    adcp_major_version: ADCP_MAJOR,
+    ...(task !== 'get_products' && { idempotency_key: idempotencyKey }),
+  };
   if (!loadValidator()(task, parameters).valid) {
     return { outcome: 'refused', message: "The request does not fit the agent's schema." };
   }
