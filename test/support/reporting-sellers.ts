@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { testProgram } from './bundles.ts';
+import { addressIn } from './sellers.ts';
 
 export interface ReportingSellers {
   /** @param how its behaviour (`reporting-sellers-process.ts`), and after `_` what tells it from others */
@@ -28,12 +29,4 @@ export const startReportingSellers = async (): Promise<ReportingSellers> => {
       await ended;
     },
   };
-};
-
-const addressIn = async (lines: AsyncIterable<string>): Promise<string> => {
-  for await (const line of lines) {
-    const [, address] = /is at (http:\S+)/.exec(line) ?? [];
-    if (address !== undefined) return address;
-  }
-  throw new Error('the program did not start');
 };
