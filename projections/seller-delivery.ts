@@ -1,9 +1,17 @@
 import type { ClientBase, QueryConfig } from 'pg';
 import { proposalRequestEvents, type ProposalsRequested } from '../domain/proposals/events.ts';
 import { proposalRequestFold, proposalRequestStream } from '../domain/proposals/proposal-request.ts';
-import { sellerDeliveryEvents, type DeliveredBuy, type SellerDeliveryEvent } from '../domain/reporting/events.ts';
+import {
+  sellerDeliveryEvents,
+  type DeliveredBuy,
+  type SellerDeliveryEvent,
+} from '../domain/reporting/events.ts';
 import { REPORT_KEPT_DAYS } from '../domain/reporting/period.ts';
-import { accountOfDelivery, SELLER_DELIVERY_DAY, type SellerDay } from '../domain/reporting/seller-delivery.ts';
+import {
+  accountOfDelivery,
+  SELLER_DELIVERY_DAY,
+  type SellerDay,
+} from '../domain/reporting/seller-delivery.ts';
 import { SELLER_DELIVERY } from '../domain/reporting/work.ts';
 import { resourceIdOf } from '../shared/aggregate/ids.ts';
 import { categoryOf, type RecordedEvent } from '../shared/event-store/event-store.ts';

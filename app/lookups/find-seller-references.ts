@@ -21,7 +21,9 @@ export const findSellerReferences =
                    order by asked_at desc limit ${REFERENCES_MAX}) r`,
       values: [customerId, sellerId],
     });
-    const [{ references = '[]', shared = true } = {}] = rows;
+    const [row] = rows;
+    if (row === undefined) throw new Error('an aggregate returns one row');
+    const { references, shared } = row;
     return {
       references: JSON.parse(references) as Awaited<ReturnType<FindSellerReferences>>['references'],
       isOnlyAccount: !shared,

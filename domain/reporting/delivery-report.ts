@@ -38,7 +38,7 @@ type Measures = Readonly<Partial<Record<BaseMetric, Measure>>>;
 
 export interface DeliveryFact {
   readonly dimensions: DimensionValues;
-  /** Of media buys without a reference. */
+  /** True: media buys without a reference. */
   readonly isUnassigned: boolean;
   /** Null: a count of conversions without a value. */
   readonly currency: string | null;
@@ -70,8 +70,7 @@ const addMeasures = (one: Measures, other: Measures): Measures => {
   for (const metric of baseMetrics) {
     const [a, b] = [sum[metric], other[metric]];
     if (b === undefined) continue;
-    sum[metric] =
-      a === undefined ? b : { millionths: a.millionths + b.millionths, count: a.count + b.count };
+    sum[metric] = a === undefined ? b : { millionths: a.millionths + b.millionths, count: a.count + b.count };
   }
   return sum;
 };
@@ -187,7 +186,7 @@ export const deliveryRows = (
     .filter(({ metrics }) => Object.keys(metrics).length > 0)
     .sort(inOrder);
 
-/** Of all pages. Amounts of money, and what derives from them, only with a single currency. */
+/** Sums of all pages. Amounts of money, and metrics that derive from them, only with a single currency. */
 export const deliveryTotals = (
   facts: readonly DeliveryFact[],
   wanted: readonly DeliveryMetric[],

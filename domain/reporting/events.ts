@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { EventsOf } from '../decision.ts';
 
-/** Of one media buy on one day (UTC). Absent: the seller did not report it. */
+/** One media buy on one UTC day. Absent: the seller did not report it. */
 const DeliveredMetrics = z.object({
   impressions: z.number().optional(),
   /** In the currency, with at most six decimals. */

@@ -1,6 +1,6 @@
 import { dayText } from './day.ts';
 
-/** Of conversions by hour and of sellers' days: thirteen months, and some days. */
+/** For conversions by hour and days of sellers: thirteen months, and some days. */
 export const REPORT_KEPT_DAYS = 400;
 
 const DAYS_MAX = 90;
@@ -19,7 +19,10 @@ export interface AskedRange {
 }
 
 /** @param today since 1970-01-01 @returns the period, or the problem of the range */
-export const periodOf = ({ startDate, endDate, lifetime = false }: AskedRange, today: number): Period | string => {
+export const periodOf = (
+  { startDate, endDate, lifetime = false }: AskedRange,
+  today: number,
+): Period | string => {
   if (lifetime) {
     const hasDates = startDate !== undefined || endDate !== undefined;
     if (hasDates) return 'Ask for dates or for the lifetime, not for both.';

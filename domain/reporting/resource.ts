@@ -11,7 +11,7 @@ const Metrics = z
       z.ZodOptional<z.ZodNumber>
     >,
   )
-  .meta({ description: 'A metric that nobody reported is absent, never 0.' });
+  .meta({ description: 'A metric without any report is absent, never 0.' });
 
 const Currency = z.string().nullable();
 const Period = z.strictObject({ startDate: z.iso.date(), endDate: z.iso.date() });
@@ -57,12 +57,10 @@ export const DeliveryReport = z
     }),
     period: Period.meta({ description: 'UTC days, both included. With `lifetime`: all that is kept.' }),
     rows: z.array(Row),
-    totals: z
-      .strictObject({ rowsIncluded: z.int(), metrics: Metrics, currency: Currency })
-      .meta({
-        description:
-          'Of all pages. With several currencies `currency` is null, and there are no amounts of money.',
-      }),
+    totals: z.strictObject({ rowsIncluded: z.int(), metrics: Metrics, currency: Currency }).meta({
+      description:
+        'Sums of all pages. With several currencies `currency` is null, and there are no amounts of money.',
+    }),
     page: z.strictObject({
       limit: z.int(),
       returned: z.int(),

@@ -11,7 +11,7 @@ export interface SellerDay {
 }
 
 /** One stream for each day: it ends soon after the day, so it stays short. */
-export const sellerDeliveryStream = (customerId: number, { sellerId, day }: SellerDay): string =>
+const sellerDeliveryStream = (customerId: number, { sellerId, day }: SellerDay): string =>
   `${SELLER_DELIVERY_DAY}-${customerId}-${sellerId}-${day.replaceAll('-', '')}`;
 
 /** @returns the account in a stream name; undefined for other streams, and for other sellers or days */

@@ -114,8 +114,10 @@ const ofSellers: Columns = {
 };
 
 const sellersSql = (wanted: readonly DeliveryDimension[]): string => {
-  // Only a report by campaigns or advertisers must tell them apart.
-  const isSeparate = wanted.some((name) => name === 'campaign' || name === 'advertiser' || name === 'media_buy');
+  // Only with these dimensions a row is either assigned or not.
+  const isSeparate = wanted.some(
+    (name) => name === 'campaign' || name === 'advertiser' || name === 'media_buy',
+  );
   const unassigned = isSeparate ? 'd.campaign_id is null' : 'false';
   return `
   select json_build_object(

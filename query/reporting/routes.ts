@@ -159,7 +159,13 @@ const factsOf = async (
 
 const nameOf = ({ dimensions, unassigned, currency }: DeliveryRow): string =>
   createHash('sha256')
-    .update(JSON.stringify([deliveryDimensions.map((name) => dimensions[name] ?? null), unassigned ?? false, currency]))
+    .update(
+      JSON.stringify([
+        deliveryDimensions.map((name) => dimensions[name] ?? null),
+        unassigned ?? false,
+        currency,
+      ]),
+    )
     .digest('base64url');
 
 /** Rows may have been added before the last one. If it is gone, the number of rows decides. */

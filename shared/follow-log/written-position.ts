@@ -32,11 +32,7 @@ export const freshnessSql = (customer: string, projection: string, table?: strin
   freshnessOf([writtenSql(customer, table)], [projection]);
 
 /** As fresh as the read model that lags most. @param table of further written positions */
-export const freshnessOfAllSql = (
-  customer: string,
-  projections: readonly string[],
-  table?: string,
-): string =>
+export const freshnessOfAllSql = (customer: string, projections: readonly string[], table?: string): string =>
   freshnessOf(
     [writtenSql(customer), ...(table === undefined ? [] : [writtenSql(customer, table)])],
     projections,

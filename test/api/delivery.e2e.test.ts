@@ -122,7 +122,7 @@ describe("an account's own conversions", () => {
     await withConversions(buyer);
   });
 
-  it('are reported by day and source, without metrics that nobody reported', async () => {
+  it('are reported by day and source, without metrics that are not reported', async () => {
     const found = await report(buyer, '?dimensions=event_source,date');
     const value = (date: string, event_source: string, metrics: object, currency: string | null = 'USD') => ({
       dimensions: { date, event_source },
@@ -168,7 +168,12 @@ describe("an account's own conversions", () => {
   it('are filtered by advertiser, and belong to no campaign or media buy', async () => {
     const { advertiserId, campaignId } = buyer;
     expect((await report(buyer, `?advertiserId=${advertiserId}`)).totals.metrics.conversions).toBe(4);
-    for (const filter of ['advertiserId=1999999999', `campaignId=${campaignId}`, 'campaignId=x', 'mediaBuyId=x']) {
+    for (const filter of [
+      'advertiserId=1999999999',
+      `campaignId=${campaignId}`,
+      'campaignId=x',
+      'mediaBuyId=x',
+    ]) {
       const { rows, totals } = await report(buyer, `?${filter}`);
       expect([filter, rows, totals]).toEqual([filter, [], { rowsIncluded: 0, metrics: {}, currency: null }]);
     }
@@ -183,10 +188,7 @@ describe("an account's own conversions", () => {
 
   it('are those that are kept, for the lifetime', async () => {
     const { period, query, totals } = await report(buyer, '?lifetime=true');
-    expect([period, query.range]).toEqual([
-      { startDate: day(399), endDate: day() },
-      { lifetime: true },
-    ]);
+    expect([period, query.range]).toEqual([{ startDate: day(399), endDate: day() }, { lifetime: true }]);
     // The conversion of 100 days ago was refused by the endpoint that takes them.
     expect(totals.metrics.conversions).toBe(4);
   });
@@ -287,10 +289,19 @@ describe('a seller', () => {
   it('that reports its lifetime is believed for the days that it lists', async () => {
     const { buyer } = await known('lifetime');
     await until(async () => (await report(buyer, '?dimensions=date,media_buy')).page.total >= 2);
-    const { rows } = await report(buyer, `?dimensions=date,media_buy&endDate=${day(-3)}&metrics=impressions,spend`);
+    const { rows } = await report(
+      buyer,
+      `?dimensions=date,media_buy&endDate=${day(-3)}&metrics=impressions,spend`,
+    );
     expect(rows.map(({ dimensions, metrics }) => [dimensions, metrics])).toEqual([
-      [{ date: day(1), media_buy: 'mb-all' }, { impressions: 200, spend: 0.2 }],
-      [{ date: day(), media_buy: 'mb-all' }, { impressions: 100, spend: 0.1 }],
+      [
+        { date: day(1), media_buy: 'mb-all' },
+        { impressions: 200, spend: 0.2 },
+      ],
+      [
+        { date: day(), media_buy: 'mb-all' },
+        { impressions: 100, spend: 0.1 },
+      ],
     ]);
   });
 
@@ -309,7 +320,7 @@ describe('a seller', () => {
     expect(await service.eventsOf(stream)).toHaveLength(before);
   });
 
-  it('that lies is believed in what is plausible', async () => {
+  it('that lies has only its plausible figures counted', async () => {
     const { buyer } = await known('lying');
     await reported(buyer, 2);
     const { rows } = await report(buyer, `?dimensions=media_buy&startDate=${day(20)}&endDate=${day(-20)}`);
@@ -358,15 +369,18 @@ describe('a seller', () => {
     ['no-buys', 'The report of the seller has no media buys'],
     ['html', 'The agent'],
     ['big', 'The answer was too long'],
-  ])('that is broken (%s) has an entry with the reason, and does not disturb others', async (kind, reason) => {
-    const { buyer, sellerId: broken } = await known(kind);
-    const { sellerId } = await newSeller('reporting');
-    await askForProposals(buyer, [sellerId]);
-    await reported(buyer);
-    await until(async () => (await errorOf(buyer, broken)) !== undefined);
-    expect(await errorOf(buyer, broken)).toContain(reason);
-    expect((await report(buyer)).totals.metrics.impressions).toBe(1_000);
-  });
+  ])(
+    'that is broken (%s) has an entry with the reason, and does not disturb others',
+    async (kind, reason) => {
+      const { buyer, sellerId: broken } = await known(kind);
+      const { sellerId } = await newSeller('reporting');
+      await askForProposals(buyer, [sellerId]);
+      await reported(buyer);
+      await until(async () => (await errorOf(buyer, broken)) !== undefined);
+      expect(await errorOf(buyer, broken)).toContain(reason);
+      expect((await report(buyer)).totals.metrics.impressions).toBe(1_000);
+    },
+  );
 
   it('that does not answer does not disturb others', async () => {
     const { buyer, how } = await known('mute');

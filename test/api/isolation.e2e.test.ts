@@ -664,7 +664,7 @@ describe.each([
     );
     const connected = await api.post<{ id: string }>('/creative-engines/1/connections', { apiKey: 'sbx_b' });
     await startSession(api, campaign);
-    // A seller's report, of today and of one campaign.
+    // A seller's report about the current day and one campaign.
     await service.pool.query(
       `insert into seller_delivery_days (customer_id, day, seller_id, media_buy_id, revision, advertiser_id,
          campaign_id, currency, spend, reported_at)

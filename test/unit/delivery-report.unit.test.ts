@@ -23,7 +23,7 @@ const rowsOf = (...facts: DeliveryFact[]) => deliveryRows(facts, deliveryMetrics
 const totalsOf = (...facts: DeliveryFact[]) => deliveryTotals(facts, deliveryMetrics, 0);
 
 describe('rows', () => {
-  it('have no metric that nobody reported, and no ratio without both parts', () => {
+  it('have no metric that is not reported, and no ratio without both parts', () => {
     const measures = { impressions: of(2_000_000_000), spend: of(5_000_000) };
     expect(rowsOf(fact({ measures }))).toEqual([
       { dimensions: {}, metrics: { impressions: 2_000, spend: 5, ecpm: 2.5 }, currency: 'USD', dataThrough },
@@ -87,7 +87,13 @@ const anyFact: fc.Arbitrary<DeliveryFact> = fc.record({
   isUnassigned: fc.boolean(),
   currency: fc.constantFrom('USD', 'EUR', null),
   measures: fc.record(
-    { impressions: measure, spend: measure, clicks: measure, conversions: measure, conversion_value: measure },
+    {
+      impressions: measure,
+      spend: measure,
+      clicks: measure,
+      conversions: measure,
+      conversion_value: measure,
+    },
     { requiredKeys: [] },
   ),
   dataThrough: fc.constantFrom(dataThrough, '2026-03-02T00:00:00.000Z'),
@@ -111,7 +117,8 @@ describe('sums', () => {
           expect(parts.map(spentIn).reduce((a, b) => a + b)).toBeCloseTo(spentIn(all), 5);
         }
         for (const metric of counts) {
-          const sumOf = (some: readonly DeliveryFact[]) => deliveryTotals(some, [metric], 0).metrics[metric] ?? 0;
+          const sumOf = (some: readonly DeliveryFact[]) =>
+            deliveryTotals(some, [metric], 0).metrics[metric] ?? 0;
           expect(parts.map(sumOf).reduce((a, b) => a + b)).toBeCloseTo(sumOf(all), 5);
         }
       }),
@@ -162,10 +169,15 @@ describe('periods', () => {
     expect(periodOf(asked, today)).toEqual(expect.any(String));
   });
 
-  it.each(['2026-02-29', '2026-13-01', '2026-1-1', '1969-12-31', '+002026-01-01', '2026-03-01T00:00:00Z', ''])(
-    '%j is no day',
-    (text) => {
-      expect(readDay(text)).toEqual(expect.any(String));
-    },
-  );
+  it.each([
+    '2026-02-29',
+    '2026-13-01',
+    '2026-1-1',
+    '1969-12-31',
+    '+002026-01-01',
+    '2026-03-01T00:00:00Z',
+    '',
+  ])('%j is not a day', (text) => {
+    expect(readDay(text)).toEqual(expect.any(String));
+  });
 });

@@ -82,7 +82,12 @@ const askForDelivery = async (
 const tokenOf = async (secrets: SecretStore, { secretId }: SellerAgent): Promise<string | undefined> =>
   secretId === undefined ? undefined : readToken(secrets, INSTALLATION, secretId);
 
-const again = (afterMs: number, reason: string): WorkResult => ({ is: 'again', afterMs, isTry: true, reason });
+const again = (afterMs: number, reason: string): WorkResult => ({
+  is: 'again',
+  afterMs,
+  isTry: true,
+  reason,
+});
 
 interface Question {
   readonly agent: SellerAgent;

@@ -28,7 +28,7 @@ const Value = z
   .min(0)
   .max(VALUE_MAX)
   .nullish()
-  .transform((value) => (value == null ? undefined : Math.round(value * 1_000_000) / 1_000_000));
+  .transform((value) => (typeof value === 'number' ? Math.round(value * 1_000_000) / 1_000_000 : undefined));
 
 const metrics = {
   impressions: Value,
@@ -42,7 +42,7 @@ const Metrics = z.object(metrics);
 const Currency = z.string().regex(/^[A-Z]{3}$/);
 const Instant = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
 
-/** AdCP 3 has no member for it: sellers repeat it where AdCP 2 had it, or where the request had it. */
+/** AdCP 3 has no member for the reference: sellers repeat it in the member of AdCP 2, in `ext` or in `context`. */
 const Reference = z.object({ buyer_ref: z.string().nullish() }).nullish();
 
 const MediaBuy = z.object({
@@ -65,9 +65,7 @@ type Answer = z.output<typeof Answer>;
 
 const Dated = z.object({ ...metrics, date: z.string() });
 
-export type ReadReport =
-  | { readonly buys: readonly DeliveredBuy[] }
-  | { readonly problem: string };
+export type ReadReport = { readonly buys: readonly DeliveredBuy[] } | { readonly problem: string };
 
 /**
  * Media buys are checked one by one: an invalid one spoils no other. Those with a reference that this account did not
@@ -100,7 +98,7 @@ export const readReport = (data: JsonObject | undefined, of: ReportOf): ReadRepo
   return { buys: [...buys.values()] };
 };
 
-/** Totals count for the day only if they are of the day: many sellers report the whole lifetime whatever is asked. */
+/** Totals count only with a period of one day: many sellers report the whole lifetime regardless of the dates. */
 const valuesOf = (answer: Answer, buy: MediaBuy, day: string) => {
   const broken = (buy.daily_breakdown ?? []).flatMap((one) => Dated.safeParse(one).data ?? []);
   const ofDay = isDay(answer.reporting_period, day)
