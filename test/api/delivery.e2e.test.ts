@@ -101,7 +101,9 @@ const known = async (kind: string) => {
 };
 
 const reported = async (buyer: Buyer, rows = 1): Promise<void> => {
-  await until(async () => (await report(buyer, '?dimensions=media_buy')).page.total >= rows);
+  await until(
+    async () => (await report(buyer, '?dimensions=media_buy&metrics=impressions,clicks')).page.total >= rows,
+  );
 };
 
 const errorOf = async ({ customerId }: Buyer, sellerId: number): Promise<string | undefined> => {
