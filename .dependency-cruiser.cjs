@@ -27,7 +27,8 @@ module.exports = {
       comment: 'It is large, and belongs to one protocol version: no other code may depend on it.',
       severity: 'error',
       from: {
-        pathNot: '^(command/workers/syndication/|demo/sandbox-agent/|test/support/sellers-process[.]ts$)',
+        pathNot:
+          '^(command/workers/syndication/|demo/sandbox-agent/|test/support/(?:reporting-)?sellers-process[.]ts$)',
       },
       to: { path: 'node_modules/@(adcp|a2a-js)/' },
     },

@@ -58,6 +58,7 @@ import { eventSourceReadRoutes } from '../query/event-sources/routes.ts';
 import type { AuditedKind } from '../query/resources/audited-kind.ts';
 import type { FoldCache } from '../query/history/fold-cache.ts';
 import { withHistory } from '../query/history/routes.ts';
+import { reportingReadRoutes } from '../query/reporting/routes.ts';
 import { sellerReadRoutes } from '../query/sellers/routes.ts';
 import { syndicationReadRoutes } from '../query/syndication/routes.ts';
 import { taskReadRoutes } from '../query/tasks/routes.ts';
@@ -156,6 +157,7 @@ export const apiRoutes = (dependencies: ApiDependencies): readonly AnyRoute[] =>
     ...catalogReadRoutes(reads),
     ...conversionWriteRoutes({ clock, ledgers, confirmations, sourcesOf: lookups.eventSourcesOfKey }),
     ...eventSourceReadRoutes({ ...reads, clock }),
+    ...reportingReadRoutes({ ...reads, cursors, clock }),
     ...campaignWriteRoutes(writes),
     ...fromMemory(campaignReadRoutes(reads)),
     ...proposalWriteRoutes({ ...writes, confirmations, operator, sellerMs: config.PROPOSAL_SELLER_MS }),

@@ -170,6 +170,11 @@ export const variables = {
     .describe(
       'For development: milliseconds that each seller has to answer a proposal request. Default: 30000, as specified.',
     ),
+  DELIVERY_REPORT_SECONDS: integer(1, 86_400)
+    .default(3_600)
+    .describe(
+      'How often each connected seller is asked for the delivery of the media buys of each account that has asked it for proposals.',
+    ),
   BRAND_LOOKUP_MS: integer(0, 2_000)
     .default(0)
     .describe(

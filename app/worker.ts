@@ -12,6 +12,7 @@ import { listLaunchedCreatives } from '../command/workers/sellers/list-launched.
 import { MAILS_AT_ONCE, mails, type ComposeMail } from '../command/workers/mail/send-mails.ts';
 import { deliveryChanges } from '../command/workers/webhooks/change-rows.ts';
 import { proposalEnds, proposalSellers } from '../command/workers/proposals/ask-sellers.ts';
+import { sellerReports } from '../command/workers/reporting/ask-for-delivery.ts';
 import { submissions } from '../command/workers/sellers/submit-launched.ts';
 import { syndicationWork } from '../command/workers/syndication/syndication-work.ts';
 import { systemClock } from '../shared/async/clock.ts';
@@ -35,6 +36,7 @@ import { createAtAgents, isWhole } from './lookups/find-at-agents.ts';
 import { findInvitation } from './lookups/find-invitation.ts';
 import { findLogin } from './lookups/find-login.ts';
 import { findAudienceMembers } from './lookups/find-members.ts';
+import { findSellerReferences } from './lookups/find-seller-references.ts';
 import { isFanOutWhole } from './lookups/fan-out-whole.ts';
 import { launchedCreatives } from './lookups/launched-creatives.ts';
 import type { ReadinessPart } from '../shared/async/readiness.ts';
@@ -158,6 +160,7 @@ const workKindsOf = (options: WorkerOptions, workPool: Pool, mailer: Mailer): re
   submissions(storesOf(options), () => listLaunchedCreatives(options.pool, launchedCreatives)),
   proposalsOf(options),
   proposalEnds(storesOf(options)),
+  reportsOf(options, workPool),
   feedsOf(options),
   checksOf(options),
   mailsOf(options, mailer),
@@ -215,7 +218,7 @@ const syndicationOf = (options: WorkerOptions, workPool: Pool): WorkKind => {
 };
 
 /** AdCP: an answer is 5 MB at most. */
-const PRODUCTS_BYTES_MAX = 5_000_000;
+const SELLER_BYTES_MAX = 5_000_000;
 
 const proposalsOf = (options: WorkerOptions): WorkKind => {
   const { config, secrets, objects } = options;
@@ -223,7 +226,7 @@ const proposalsOf = (options: WorkerOptions): WorkKind => {
   const openLine = createOutboundLines({
     ...outboundPolicyOf(config),
     timeoutMs: callMs,
-    bytesMax: PRODUCTS_BYTES_MAX,
+    bytesMax: SELLER_BYTES_MAX,
   });
   return proposalSellers({
     ...storesOf(options),
@@ -232,6 +235,25 @@ const proposalsOf = (options: WorkerOptions): WorkKind => {
     callAgent: async (call) => {
       const { createAdcpAgent } = await import('../command/workers/syndication/adcp-agent.ts');
       return createAdcpAgent({ openLine, callMs, clock: systemClock })(call);
+    },
+  });
+};
+
+const reportsOf = (options: WorkerOptions, workPool: Pool): WorkKind => {
+  const { config, secrets } = options;
+  const openLine = createOutboundLines({
+    ...outboundPolicyOf(config),
+    timeoutMs: AGENT_MS_MAX,
+    bytesMax: SELLER_BYTES_MAX,
+  });
+  return sellerReports({
+    ...storesOf(options),
+    secrets,
+    everyMs: 1_000 * config.DELIVERY_REPORT_SECONDS,
+    findReferences: findSellerReferences(workPool),
+    callAgent: async (call) => {
+      const { createAdcpAgent } = await import('../command/workers/syndication/adcp-agent.ts');
+      return createAdcpAgent({ openLine, callMs: AGENT_MS_MAX, clock: systemClock })(call);
     },
   });
 };

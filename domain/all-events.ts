@@ -20,6 +20,7 @@ import { eventSourceAggregate } from './event-sources/event-source.ts';
 import { PERSONAL_DATA, personalDataEvents } from './personal-data/events.ts';
 import { proposalRequestAggregate } from './proposals/proposal-request.ts';
 import { proposalSlotAggregate } from './proposals/proposal-slot.ts';
+import { sellerDeliveryAggregate } from './reporting/seller-delivery.ts';
 import { resourceSyncAggregate } from './resource-syncs/resource-sync.ts';
 import { sellerDirectoryAggregate } from './sellers/seller-directory.ts';
 import { syndicationAggregate } from './syndication/syndication.ts';
@@ -81,7 +82,7 @@ const ofAccount = (what: string): string => `<customerId>-<${what}>`;
 
 /**
  * The audit log leaves out streams that serve others (members, catalog items, reserved names and slots, sync plans),
- * and the directory of sellers, which belongs to no account.
+ * the directory of sellers, which belongs to no account, and the figures that sellers report.
  */
 export const allEvents = [
   audited(accountAggregate, '<customerId>', 'ACCOUNT'),
@@ -126,6 +127,7 @@ export const allEvents = [
     'campaignIds',
   ),
   unaudited(proposalSlotAggregate, '<customerId>'),
+  unaudited(sellerDeliveryAggregate, '<customerId>-<sellerId>-<day>'),
 ] as const;
 
 type EventIn<Events> = Events extends EventDefinitions ? EventsOf<Events> : never;

@@ -96,6 +96,8 @@ export const silent = [
   'SellerFailed',
   'ProposalSlotClaimed',
   'ProposalSlotReleased',
+  // Figures change all day: reports show them.
+  'SellerDeliveryReported',
 ] as const satisfies readonly EventType[];
 
 type Rules = {

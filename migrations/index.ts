@@ -22,6 +22,7 @@ import { personalData } from './personal-data.ts';
 import { proposals } from './proposals.ts';
 import { rateLimits } from './rate-limits.ts';
 import { readModels } from './read-models.ts';
+import { reporting } from './reporting.ts';
 import { sellers } from './sellers.ts';
 import { signIn } from './sign-in.ts';
 import { syndication } from './syndication.ts';
@@ -66,6 +67,7 @@ export const migrations: readonly Migration[] = [
   catalogs,
   syndication,
   proposals,
+  reporting,
   notifications,
   mcp,
   webhooks,

@@ -46,6 +46,7 @@ const shown = {
   event_sources: read('projections/event-sources.ts'),
   notifications: read('projections/notifications.ts', expired),
   proposal_requests: read('projections/proposals.ts'),
+  seller_delivery_days: read('projections/seller-delivery.ts', expired),
   sellers: read('projections/sellers.ts'),
   syndication_records: read('projections/syndication.ts'),
   syndication_counts: read('projections/syndication.ts'),
@@ -54,6 +55,7 @@ const shown = {
 
 /** Read by workers and the conversion ledger. */
 const hidden = {
+  seller_references: read('projections/seller-delivery.ts'),
   audience_members: read(...audiences),
   audience_removals: read(...audiences, expired),
   audience_batches: read(...audiences),

@@ -16,6 +16,7 @@ import { engineConnectionsProjection } from './engine-connections.ts';
 import { eventSourcesProjection } from './event-sources.ts';
 import { notificationsProjection } from './notifications.ts';
 import { proposalsProjection } from './proposals.ts';
+import { sellerDeliveryProjection } from './seller-delivery.ts';
 import { sellersProjection } from './sellers.ts';
 import { syndicationProjection } from './syndication.ts';
 import { webhookFanOut } from './webhook-fan-out.ts';
@@ -36,6 +37,7 @@ export const allProjections: readonly Projection[] = [
   creativeSubmissionsProjection,
   sellersProjection,
   proposalsProjection,
+  sellerDeliveryProjection,
   creativeSessionsProjection,
   assetsProjection,
   engineConnectionsProjection,

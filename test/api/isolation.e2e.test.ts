@@ -6,6 +6,7 @@ import { systemClock } from '../../shared/async/clock.ts';
 import { shownDeliveryId } from '../../domain/webhooks/delivery-resource.ts';
 import { webhookIdOf } from '../../domain/webhooks/resource.ts';
 import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
+import { campaignIdOf } from '../../domain/campaigns/resource.ts';
 import { inviteUser } from '../../cli/operate-users.ts';
 import { createKey, createUser, setAccess } from '../../cli/operate-accounts.ts';
 import { createSellerAccount } from '../../app/create-account.ts';
@@ -213,6 +214,8 @@ const rows: Readonly<Record<string, Row>> = {
   listProposalRequests: { refersTo: ['campaign'] },
   requestProposals: { refersTo: ['campaign'], body: () => ({ sellerIds: [1] }) },
   getProposalRequest: { refersTo: ['proposalRequest'] },
+  // The answer repeats the query.
+  getDelivery: { varies: /"filters":\{[^}]*\}/ },
   listCreativeSessions: { refersTo: ['campaign'] },
   createCreativeSession: { refersTo: ['campaign'], body: () => ({ title: 'Mine' }) },
   getCreativeSession: { refersTo: ['session'] },
@@ -385,6 +388,8 @@ const references: Readonly<Record<string, readonly Kind[]>> = {
   'cursor of listWebhookDeliveries': ['deliveryCursor'],
   // Given out for more products than these sellers have: `proposals.e2e.test.ts`.
   'cursor of getProposalRequest': [],
+  // Given out for more rows than these accounts have: `delivery.e2e.test.ts`.
+  'cursor of getDelivery': [],
   resourceId: [
     ...(['advertiser', 'campaign', 'creative', 'session', 'asset', 'connection', 'agent', 'task'] as const),
     ...([
@@ -469,6 +474,7 @@ const plainParameters = new Set([
   'after',
   'afterRevision',
   'asOf',
+  'dimensions',
   'enabled',
   'endDate',
   'endHour',
@@ -477,15 +483,19 @@ const plainParameters = new Set([
   'from',
   // Cursors of the feed of events: `realtime.e2e.test.ts`.
   'lastEventId',
+  'lifetime',
   'limit',
   'mappingsOffset',
+  'mediaBuyId',
   'mediaKind',
+  'metrics',
   'name',
   'offset',
   'outcome',
   'path',
   'phase',
   'promoted',
+  'report',
   'resourceType',
   'resourceTypes',
   'role',
@@ -662,6 +672,13 @@ describe.each([
     );
     const connected = await api.post<{ id: string }>('/creative-engines/1/connections', { apiKey: 'sbx_b' });
     await startSession(api, campaign);
+    // A seller's report about the current day and one campaign.
+    await service.pool.query(
+      `insert into seller_delivery_days (customer_id, day, seller_id, media_buy_id, revision, advertiser_id,
+         campaign_id, currency, spend, reported_at)
+       values ($1, (now() at time zone 'UTC')::date, 1, $2, 0, $3, $4, 'USD', 1, now())`,
+      [account.customerId, `mb-${prefix}`, advertiser, campaignIdOf(campaign)],
+    );
     // The built-in sellers have no agent: the execution ends at once.
     const asked = await api.post<{ executionId: string }>(`/campaigns/${campaign}/proposal-requests`, {
       sellerIds: [1],

@@ -274,6 +274,7 @@ describe('/openapi.json', () => {
       'get /api/v2/buyer/campaigns/{id}/proposal-requests listProposalRequests',
       'post /api/v2/buyer/campaigns/{id}/proposal-requests requestProposals',
       'get /api/v2/buyer/campaigns/{id}/proposal-requests/{executionId} getProposalRequest',
+      'get /api/v2/buyer/reporting/delivery getDelivery',
       'post /api/v2/buyer/creative-engines/{id}/connections connectCreativeEngine',
       'post /api/v2/buyer/creative-engines/{id}/connections/{connectionId}/accounts/{accountId}/advertiser mapCreativeEngineAccount',
       'post /api/v2/buyer/creative-engines/{id}/connections/{connectionId}/accounts/{accountId}/select selectCreativeEngineAccount',

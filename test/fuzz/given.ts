@@ -139,6 +139,12 @@ export const members: GivenMembers = {
   to: ['1', '2100-01-01T00:00:00Z'],
   // The built-in sellers.
   sellerIds: [[1], [2, 3]],
+  // For a report: the newest days. Other ranges are refused before any later check.
+  startDate: [new Date(Date.now() - 7 * 86_400_000).toISOString().slice(0, 10)],
+  endDate: [new Date().toISOString().slice(0, 10)],
+  lifetime: ['false'],
+  metrics: ['spend', 'impressions,conversions,roas'],
+  dimensions: ['date,campaign', 'event_source'],
   // Times of events that are kept.
   since: [new Date(Date.now() - 3_600_000).toISOString()],
   until: [new Date(Date.now() - 60_000).toISOString()],

@@ -38,7 +38,7 @@ export const startSellers = async (): Promise<TestSellers> => {
 };
 
 /** @returns the address in the first line that names one @throws Error if the program ends before */
-const addressIn = async (lines: AsyncIterable<string>): Promise<string> => {
+export const addressIn = async (lines: AsyncIterable<string>): Promise<string> => {
   for await (const line of lines) {
     const [, address] = /is at (http:\S+)/.exec(line) ?? [];
     if (address !== undefined) return address;

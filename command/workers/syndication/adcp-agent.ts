@@ -7,7 +7,13 @@ import { OutboundError } from '../../../shared/outbound/outbound-error.ts';
 import { timeoutSignal } from '../../../shared/async/timeout.ts';
 import { openA2aLink } from './a2a-link.ts';
 import { answerOfCall, answerOfError, answerOfOwnTask, answerOfTask, unpacked } from './agent-answers.ts';
-import type { AgentAnswer, AgentCall, CallAgent, SubmittedTask } from './agent-call.ts';
+import {
+  readTasks,
+  type AgentAnswer,
+  type AgentCall,
+  type CallAgent,
+  type SubmittedTask,
+} from './agent-call.ts';
 import { ToolResult, type AgentLink, type OpenLink } from './agent-link.ts';
 import { openMcpLink } from './mcp-link.ts';
 import { heedRetryAfter } from './retry-after.ts';
@@ -53,6 +59,8 @@ const ADCP_MAJOR = 3;
 /** Every agent of AdCP 3 has this task, and no earlier one. */
 const OF_V3 = 'get_adcp_capabilities';
 
+const isRead = (task: AgentCall['task']): boolean => (readTasks as readonly string[]).includes(task);
+
 const ask = async (
   link: AgentLink,
   { task, token, request, sinceV3, idempotencyKey }: AgentCall,
@@ -64,7 +72,7 @@ const ask = async (
     ...request,
     ...(link.tasks?.includes(OF_V3) === true && sinceV3),
     adcp_major_version: ADCP_MAJOR,
-    ...(task !== 'get_products' && { idempotency_key: idempotencyKey }),
+    ...(!isRead(task) && { idempotency_key: idempotencyKey }),
   };
   if (!loadValidator()(task, parameters).valid) {
     return { outcome: 'refused', message: "The request does not fit the agent's schema." };

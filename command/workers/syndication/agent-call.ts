@@ -5,11 +5,15 @@ import type { JsonObject } from '../../../shared/event-store/event-store.ts';
 /** A task that the agent has accepted and finishes later. */
 export type SubmittedTask = Pick<SubmittedCall, 'taskId' | 'taskOf'>;
 
+/** Changes nothing at the agent. */
+export type ReadTask = (typeof readTasks)[number];
+export const readTasks = ['get_products', 'get_media_buy_delivery'] as const;
+
 export interface AgentCall {
   readonly agentUrl: string;
   readonly protocol: AgentRegistered['protocol'];
   readonly token: string | undefined;
-  readonly task: SyncTask | 'get_products';
+  readonly task: SyncTask | ReadTask;
   readonly request: JsonObject;
   /** Members that AdCP 3 has added: other agents may refuse them. */
   readonly sinceV3?: JsonObject;
