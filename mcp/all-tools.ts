@@ -10,10 +10,12 @@ import { auditLogTool } from './tools/audit-log.ts';
 import { campaignTools } from './tools/campaigns.ts';
 import { connectionTools } from './tools/connections.ts';
 import { creativeTools } from './tools/creatives.ts';
+import { getDeliveryTool } from './tools/delivery.ts';
 import { getStatusTool } from './tools/get-status.ts';
 import { getTool } from './tools/get.ts';
 import { diffTool, explainTool, historyTool } from './tools/history.ts';
 import { listEventsTool } from './tools/list-events.ts';
+import { requestProposalsTool } from './tools/proposals.ts';
 import { searchTool } from './tools/search.ts';
 import { writeTool } from './write-tool.ts';
 
@@ -45,7 +47,9 @@ export const allTools = ({ version, operations, cursors, confirmations }: ToolSe
     diffTool(reads),
     explainTool(reads),
     listEventsTool(operations),
+    getDeliveryTool(operations),
     auditLogTool(reads),
+    requestProposalsTool,
     ...writing.map((definition) => writeTool(writes, definition)),
   ];
 };

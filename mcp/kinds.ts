@@ -79,6 +79,12 @@ const kinds = {
     summary: ['id', 'campaignId', 'title', 'status', 'revision', 'updatedAt'],
     history: { noun: 'CreativeSession', params: { id: 'campaignId', sid: 'id' } },
   },
+  proposal_request: {
+    needs: ['campaignId'],
+    read: { operationId: 'getProposalRequest', params: { id: 'campaignId', executionId: 'id' } },
+    lists: [{ operationId: 'listProposalRequests', ...ofCampaign }],
+    summary: ['executionId', 'status', 'startedAt', 'completedAt'],
+  },
   creative_engine: {
     read: { operationId: 'getCreativeEngine', params: byId },
     lists: [{ operationId: 'listCreativeEngines' }],

@@ -46,6 +46,11 @@ export const proposalWriteRoutes = (writes: ProposalRouteWrites): readonly Route
     access: 'exchange:write',
     params: z.object({ id: pathTextId('campaign') }),
     body: RequestProposalsBody,
+    // The same key and the same campaign: the same execution, whatever else a client that polls says.
+    keyOf: ({ customerId, params }) => ({
+      scope: String(customerId),
+      fingerprint: fingerprintOf({ method: 'post', path, pathValues: params, body: undefined }),
+    }),
     responses: {
       200: {
         description:

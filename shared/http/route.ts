@@ -114,6 +114,7 @@ export interface SuccessResponse {
 }
 
 interface KeyInput<Params, Received> {
+  readonly customerId: number;
   readonly params: Params;
   readonly received: Received;
 }

@@ -94,7 +94,7 @@ const keyOf = async (
   { principal, params, received, rawParams, rawBody }: RouteCall,
   keyedDigest: KeyedDigest | undefined,
 ): Promise<RequestKey> => {
-  if (route.keyOf !== undefined) return route.keyOf({ params, received });
+  if (route.keyOf !== undefined) return route.keyOf({ customerId: principal.customerId, params, received });
   const { method, path } = route;
   const plain = fingerprintOf({ method, path, pathValues: rawParams, body: rawBody });
   const fingerprint = route.bodyIsSecret === true ? await withKey(plain, keyedDigest) : plain;

@@ -54,6 +54,7 @@ describe.each(officialClients)('the official client, %s', (name, connect) => {
       ...callsNaming(own),
       ['get_status', {}],
       ['list_events', {}],
+      ['get_delivery', {}],
       ['get_audit_log', { campaignId: own.campaignId }],
       ['get', { kind: 'account' }],
       ['get', { kind: 'seller', id: 1 }],
@@ -88,7 +89,16 @@ describe('the list of tools', () => {
     const all = (await client.tools()).map(({ name }) => name);
     expect((await client.tools()).map(({ name }) => name)).toEqual(all);
     const reading = (await scoped(account, ['exchange:read'])).map(({ name }) => name);
-    expect(reading).toEqual(['get_status', 'search', 'get', 'history', 'diff', 'explain', 'list_events']);
+    expect(reading).toEqual([
+      'get_status',
+      'search',
+      'get',
+      'history',
+      'diff',
+      'explain',
+      'list_events',
+      'get_delivery',
+    ]);
     const writing = (await scoped(account, ['exchange:read', 'exchange:write'])).map(({ name }) => name);
     expect(writing).toEqual(all.filter((name) => name !== 'get_audit_log'));
     await client.close();

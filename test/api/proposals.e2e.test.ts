@@ -317,7 +317,16 @@ describe('one execution an account', () => {
     expect(other.body.error?.details).toEqual({ executionId });
     const again = await ask(buyer, { sellerIds }, key);
     expect(again.text).toBe(first.text);
-    expect(refusalOf(await ask(buyer, { sellerIds: [1] }, key))[1]).toBe('IDEMPOTENCY_CONFLICT');
+    // The key and the campaign name the execution. For another campaign, the key is another request's.
+    expect((await ask(buyer, { sellerIds: [1] }, key)).text).toBe(first.text);
+    const { id: another } = (
+      await buyer.api.post<CampaignResource>('/campaigns', {
+        advertiserId: buyer.advertiserId,
+        name: 'Autumn',
+      })
+    ).body.data;
+    const reused = await ask({ ...buyer, campaignId: another }, { sellerIds }, key);
+    expect(refusalOf(reused)[1]).toBe('IDEMPOTENCY_CONFLICT');
     // Another account is not affected.
     expect((await completed(await newBuyer(), sellerIds)).status).toBe('complete');
     await until(async () => (await read(buyer, executionId)).status === 'complete');

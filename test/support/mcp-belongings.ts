@@ -215,6 +215,7 @@ export const callsNaming = (own: ToolBelongings): readonly ToolCallOf[] => {
     ['map_connection_account', { engineId, connectionId, accountId, advertiserId }],
     ['save_webhook_subscription', { webhookSubscriptionId, description: 'Changed' }],
     ['test_webhook_subscription', { webhookSubscriptionId, type: 'task.failed' }],
+    ['request_proposals', { campaignId, sellerIds: [1] }],
     ['launch_campaign', { campaignId }],
     ['pause_campaign', { campaignId }],
     ['reactivate_campaign', { campaignId }],
