@@ -46,7 +46,7 @@ export const proposalWriteRoutes = (writes: ProposalRouteWrites): readonly Route
     access: 'exchange:write',
     params: z.object({ id: pathTextId('campaign') }),
     body: RequestProposalsBody,
-    // The same key and the same campaign: the same execution, whatever else a client that polls says.
+    // The same key and the same campaign: the same execution. A client that polls may leave the rest out.
     keyOf: ({ customerId, params }) => ({
       scope: String(customerId),
       fingerprint: fingerprintOf({ method: 'post', path, pathValues: params, body: undefined }),

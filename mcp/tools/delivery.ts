@@ -19,7 +19,7 @@ export const getDeliveryTool = (operations: Operations): Tool => {
     description:
       'Impressions, spend and so on that sellers report, and conversions of the event sources of the account, by day, ' +
       'advertiser, campaign, seller, media buy or event source. At most 90 days, or {"lifetime": true}; the last 7 days ' +
-      'unless said. A metric that nobody reported is absent: it is not 0. Each row has one currency: never add up ' +
+      'unless said. A metric without any report is absent: it is not 0. Each row has one currency: never add up ' +
       'amounts of different currencies. Returns {rows, totals, period, page}. Example: {"filters":{"campaignId":"cmp_..."},' +
       '"range":{"startDate":"2026-11-01","endDate":"2026-11-30"},"dimensions":["date","seller"]}.',
     scope: 'exchange:read',
@@ -44,7 +44,7 @@ export const getDeliveryTool = (operations: Operations): Tool => {
         .meta({ description: 'What a row is for. Default: campaign.' }),
       ...pageArguments,
     }),
-    output: shownAs(report, jsonSchemaOf(report, 'output')) as unknown as z.ZodObject,
+    output: shownAs(report, jsonSchemaOf(report, 'output')),
     run: async ({ filters, range, metrics, dimensions, limit, cursor, ...asked }, { invoke }) =>
       fitPage(limit, async (rows) => {
         const query = {
