@@ -23,10 +23,13 @@ module.exports = {
     only('console', ['client']),
     only('demo', ['client', 'shared']),
     {
-      name: 'only-the-worker-and-the-sandbox-agent-load-the-client-of-agents',
+      name: 'only-the-worker-and-agents-for-trials-load-the-client-of-agents',
       comment: 'It is large, and belongs to one protocol version: no other code may depend on it.',
       severity: 'error',
-      from: { pathNot: '^(command/workers/syndication|demo/sandbox-agent)/' },
+      from: {
+        pathNot:
+          '^(command/workers/syndication/|demo/sandbox-agent/|test/support/(?:reporting-)?sellers-process[.]ts$)',
+      },
       to: { path: 'node_modules/@(adcp|a2a-js)/' },
     },
     {

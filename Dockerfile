@@ -13,6 +13,7 @@ COPY command ./command
 COPY console ./console
 COPY demo ./demo
 COPY domain ./domain
+COPY mcp ./mcp
 COPY migrations ./migrations
 COPY projections ./projections
 COPY query ./query

@@ -22,7 +22,7 @@ import { createUploadTokens } from '../command/assets/upload-token.ts';
 import { audienceWriteRoutes } from '../command/audiences/routes.ts';
 import { campaignWriteRoutes } from '../command/campaigns/routes.ts';
 import { catalogWriteRoutes } from '../command/catalogs/routes.ts';
-import type { Confirmations } from '../command/conversions/confirmations.ts';
+import type { Confirmations } from '../shared/confirmations/confirmations.ts';
 import type { Ledgers } from '../command/conversions/ledgers.ts';
 import { conversionWriteRoutes } from '../command/conversions/routes.ts';
 import { builtInEngines } from '../command/creative-sessions/built-in-engine.ts';
@@ -34,6 +34,8 @@ import { engineWriteRoutes } from '../command/engines/routes.ts';
 import { askSandboxEngine } from '../command/engines/sandbox-engine.ts';
 import { createVerifyKey } from '../command/engines/verify-key.ts';
 import { eventSourceWriteRoutes } from '../command/event-sources/routes.ts';
+import { proposalWriteRoutes } from '../command/proposals/routes.ts';
+import { proposalReadRoutes } from '../query/proposals/routes.ts';
 import { syndicatedKinds } from '../command/syndication/resource-kinds.ts';
 import { syndicationWriteRoutes } from '../command/syndication/routes.ts';
 import { SANDBOX_ENGINE } from '../domain/engines/creative-engines.ts';
@@ -56,6 +58,7 @@ import { eventSourceReadRoutes } from '../query/event-sources/routes.ts';
 import type { AuditedKind } from '../query/resources/audited-kind.ts';
 import type { FoldCache } from '../query/history/fold-cache.ts';
 import { withHistory } from '../query/history/routes.ts';
+import { reportingReadRoutes } from '../query/reporting/routes.ts';
 import { sellerReadRoutes } from '../query/sellers/routes.ts';
 import { syndicationReadRoutes } from '../query/syndication/routes.ts';
 import { taskReadRoutes } from '../query/tasks/routes.ts';
@@ -130,6 +133,7 @@ export const apiRoutes = (dependencies: ApiDependencies): readonly AnyRoute[] =>
   const writes = { store, snapshots, clock };
   const reads = { database, progress, store, snapshots };
   const cursors = createListCursors(keys);
+  const operator = (): string => new URL(baseUrl()).hostname;
   const routes = [
     ...accountRoutesOf(dependencies),
     ...advertiserWriteRoutes({ ...writes, ids, findBrand }),
@@ -153,8 +157,11 @@ export const apiRoutes = (dependencies: ApiDependencies): readonly AnyRoute[] =>
     ...catalogReadRoutes(reads),
     ...conversionWriteRoutes({ clock, ledgers, confirmations, sourcesOf: lookups.eventSourcesOfKey }),
     ...eventSourceReadRoutes({ ...reads, clock }),
+    ...reportingReadRoutes({ ...reads, cursors, clock }),
     ...campaignWriteRoutes(writes),
     ...fromMemory(campaignReadRoutes(reads)),
+    ...proposalWriteRoutes({ ...writes, confirmations, operator, sellerMs: config.PROPOSAL_SELLER_MS }),
+    ...proposalReadRoutes({ ...reads, cursors }),
     ...creativeWriteRoutes({ ...writes, findSubmission: lookups.findSubmission }),
     ...sellerReadRoutes({ ...reads, baseUrl }),
     ...fromMemory(creativeReadRoutes({ ...reads, baseUrl })),

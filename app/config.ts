@@ -95,6 +95,12 @@ const rolesList = z
   .transform((list) => list.split(',').map((role) => role.trim()))
   .pipe(z.array(z.enum(roles, `must be any of ${roles.join(', ')}, separated by commas`)).min(1));
 
+const namesList = z
+  .string()
+  .transform((list) => list.split(',').map((name) => name.trim().toLowerCase()))
+  .pipe(z.array(z.string().regex(/^[a-z0-9.-]{1,253}$/, 'must be host names, separated by commas')))
+  .default([]);
+
 export const variables = {
   NODE_ENV: z
     .enum(['development', 'production', 'test'])
@@ -159,11 +165,33 @@ export const variables = {
     .describe(
       'Milliseconds that an agent has to say what it offers when it is registered; 0: it is not asked.',
     ),
+  PROPOSAL_SELLER_MS: integer(100, 600_000)
+    .default(30_000)
+    .describe(
+      'For development: milliseconds that each seller has to answer a proposal request. Default: 30000, as specified.',
+    ),
+  DELIVERY_REPORT_SECONDS: integer(1, 86_400)
+    .default(3_600)
+    .describe(
+      'How often each connected seller is asked for the delivery of the media buys of each account that has asked it for proposals.',
+    ),
   BRAND_LOOKUP_MS: integer(0, 2_000)
     .default(0)
     .describe(
       "Milliseconds that a brand's own domain has to say who it is (https://DOMAIN/.well-known/brand.json), when an advertiser is linked to it; 0: it is not asked.",
     ),
+  MCP_HOSTS: namesList.describe(
+    'Further host names under which agents reach /mcp, separated by commas. Default: only that of BASE_URL, and those of this machine.',
+  ),
+  MCP_CALL_MS: integer(1, 1_800_000)
+    .default(1_800_000)
+    .describe('Milliseconds that a call of a tool may take.'),
+  MCP_CONNECTION_MS: integer(1, 1_800_000)
+    .default(1_800_000)
+    .describe("Milliseconds until an agent's stream ends."),
+  MCP_SESSION_IDLE_MS: integer(60, 86_400_000)
+    .default(3_600_000)
+    .describe("Milliseconds without a request until an agent's session ends."),
   ASSET_STORE_URL: assetStore.describe(
     'S3-compatible store of asset bytes: s3://[key:secret@]bucket[/prefix]?region=REGION[&endpoint=URL]. Default: a folder in DATA_DIR.',
   ),

@@ -55,6 +55,7 @@ export const housekeeping = ({
     'orphan secrets': createOrphanSecrets({ store, snapshots, pool, clock, log }, findSecretsInUse(pool)),
     'refused requests': createOldAttempts(pool),
     'processes that had streams': oldRows(pool, 'realtime_nodes', { column: 'expires_at', days: 1 }),
+    'sessions of agents': oldRows(pool, 'mcp_sessions', { column: 'used_at', days: 1 }),
     // Operators look at the last days.
     'mails that were given up': endedWork(pool, MAIL, 7),
     'ended flights': createEndedFlights({ store, clock }, findEndedFlights(pool)),

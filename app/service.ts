@@ -1,10 +1,15 @@
 import type { Registry } from 'prom-client';
 import type { ComposeMail } from '../command/workers/mail/send-mails.ts';
-import { createCredentialUses, maintainKeys } from '../command/accounts/record-key-use.ts';
-import { createConfirmations } from '../command/conversions/confirmations.ts';
+import {
+  createCredentialUses,
+  maintainKeys,
+  type CredentialUses,
+} from '../command/accounts/record-key-use.ts';
+import { createConfirmations } from '../shared/confirmations/confirmations.ts';
 import type { Segments } from '../command/conversions/segments.ts';
 import { allProjections } from '../projections/all-projections.ts';
 import type { Projection } from '../projections/engine/projection.ts';
+import type { McpOptions } from '../mcp/routes.ts';
 import type { HubTimes } from '../query/realtime/hub.ts';
 import { systemClock as clock } from '../shared/async/clock.ts';
 import { baseUrlOf } from './base-url.ts';
@@ -31,7 +36,7 @@ import { openInstallation, type Installation } from './installation.ts';
 import { createMetrics } from './metrics.ts';
 import { createProjector, type Projector } from './projector.ts';
 import { assetStoreReadiness, databaseReadiness, eventStoreReadiness } from './readiness-checks.ts';
-import { createWeb } from './web.ts';
+import { createWeb, type Web } from './web.ts';
 import { createWorker, type Worker } from './worker.ts';
 
 export interface Service {
@@ -57,6 +62,7 @@ export interface Replacements {
   readonly clientMetadataFetch?: OutboundFetch;
   readonly routes?: readonly AnyRoute[];
   readonly realtime?: Partial<HubTimes>;
+  readonly mcpServer?: McpOptions['serverFor'];
 }
 
 /** The server listens immediately. While the database is unavailable, it answers 503 and retries. */
@@ -73,18 +79,18 @@ export const startService = async (
   const objects = await openObjectStore(config.ASSET_STORE_URL, config.DATA_DIR);
   const rateLimits = openRateLimits(config, installation, registry, log);
   const idempotency = openIdempotency(installation, replace);
-  const confirmations = createConfirmations(pool, createKeyedDigest('conversion-confirmation', keys));
+  const confirmations = createConfirmations(pool, createKeyedDigest('confirmation', keys));
   const uses = createCredentialUses(pool, clock);
   const [progress, changes] = [createProjectionProgress(), createProjectionProgress()];
   const ending = new AbortController();
   let server: RunningServer | undefined;
-  const baseUrl = (): string => baseUrlOf(config, server?.port ?? config.PORT);
+  const port = (): number => server?.port ?? config.PORT;
+  const baseUrl = (): string => baseUrlOf(config, port());
 
-  const projections = allProjections.map((one) => replace.projection?.(one) ?? one);
   const projector = createProjector({
     ...installation,
     config,
-    projections,
+    projections: allProjections.map((one) => replace.projection?.(one) ?? one),
     progress,
     changes,
     registry,
@@ -92,11 +98,11 @@ export const startService = async (
   });
   const expired = housekeeping({ ...installation, objects, log });
   const purged = { ...expired, 'idempotency keys': idempotency, 'rate windows': rateLimits, confirmations };
-  const worker = createWorker({ ...installation, config, changes, purged, baseUrl, log, registry, replace });
+  const stores = { ...installation, objects };
+  const worker = createWorker({ ...stores, config, changes, purged, baseUrl, log, registry, replace });
   const web = createWeb({
-    ...installation,
+    ...stores,
     config,
-    objects,
     rateLimits,
     idempotency,
     confirmations,
@@ -104,6 +110,7 @@ export const startService = async (
     progress,
     readiness: readinessOf(config, installation, projector, worker, rateLimits, objects),
     baseUrl,
+    port,
     isPrepared: () => projector.isRunning(),
     ending: ending.signal,
     registry,
@@ -126,13 +133,26 @@ export const startService = async (
   const stop = async (): Promise<void> => {
     ending.abort();
     await server?.drain();
-    await Promise.all([worker.stop(), projector.stop(), web.realtime?.close()]);
-    await rateLimits.close();
-    if (projector.isRunning()) await flushAll({ ...uses, attempts: web.attempts }, log);
+    await endParts({ worker, projector, web, rateLimits, uses, log });
     await installation.close();
   };
   server = await startServer(web.app, listenOptions(config, replace), log).catch(closeAfterFailure(stop));
   return { baseUrl: baseUrl(), installation, prepared, stop };
+};
+
+interface Parts {
+  readonly worker: Worker;
+  readonly projector: Projector;
+  readonly web: Web;
+  readonly rateLimits: RateLimits;
+  readonly uses: CredentialUses;
+  readonly log: Logger;
+}
+
+const endParts = async ({ worker, projector, web, rateLimits, uses, log }: Parts): Promise<void> => {
+  await Promise.all([worker.stop(), projector.stop(), web.realtime?.close()]);
+  await rateLimits.close();
+  if (projector.isRunning()) await flushAll({ ...uses, attempts: web.attempts }, log);
 };
 
 const openReplaced = async (config: Config, log: Logger, replace: Replacements): Promise<Installation> => {

@@ -72,6 +72,13 @@ After a successful write, the account's next read shows it.
 9. \`POST /campaigns/{id}/execute\` launches the campaign and submits its creatives to the sellers.
 10. \`GET /audit-logs\` and \`GET .../history\` show who changed what.
 
+## Tools
+
+${baseUrl}/mcp/v3 (also ${baseUrl}/mcp) offers the same as tools of the Model Context Protocol: streamable HTTP, protocol versions
+up to 2026-07-28, with the same credentials; for OAuth with the parameter \`resource=${baseUrl}/mcp\`. Begin with \`get_status\`. A write takes
+\`idempotencyKey\`. Some writes answer \`pending_confirmation\` first: show the person its summary, then repeat the call with
+\`confirm: true\` and its \`confirmationUid\`.
+
 ## Limits
 
 By default a key or a token may send 100 requests a minute, and an address without one 100 a minute. Every counted answer

@@ -6,7 +6,7 @@ const areas = {
   'Update Proposals': ['/proposals', '/campaigns/{id}/proposals'],
   'Optimization Suggestions': ['/optimization-suggestions', '/campaigns/{id}/optimization-suggestions'],
   'Property Lists': ['/property-lists', '/advertisers/{id}/property-lists'],
-  Reporting: ['/reporting'],
+  Reporting: ['/reporting/metrics'],
   Activity: ['/activity'],
 } as const;
 

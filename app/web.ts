@@ -3,11 +3,12 @@ import type { Pool } from 'pg';
 import type { Registry } from 'prom-client';
 import type { CredentialUses } from '../command/accounts/record-key-use.ts';
 import { createAttemptLog, type AttemptLog } from '../command/audit/attempt-log.ts';
-import type { Confirmations } from '../command/conversions/confirmations.ts';
-import { createLedgers } from '../command/conversions/ledgers.ts';
+import type { Confirmations } from '../shared/confirmations/confirmations.ts';
+import { createLedgers, type Ledgers } from '../command/conversions/ledgers.ts';
 import { createSegments } from './lookups/conversion-segments.ts';
 import type { Segments } from '../command/conversions/segments.ts';
 import { Scope } from '../domain/accounts/access.ts';
+import type { McpOptions } from '../mcp/routes.ts';
 import type { HubTimes } from '../query/realtime/hub.ts';
 import { createBrowserOrigins } from '../query/accounts/browser-origins.ts';
 import { verifyAccessToken } from '../query/accounts/verify-access-token.ts';
@@ -26,7 +27,7 @@ import { unavailable } from '../shared/http/errors.ts';
 import { createGate } from '../shared/http/gate.ts';
 import type { ReadinessPart } from '../shared/async/readiness.ts';
 import type { AnyRoute } from '../shared/http/route.ts';
-import type { RouteServices } from '../shared/http/route-handler.ts';
+import type { RefusedRequest, RouteServices } from '../shared/http/route-handler.ts';
 import { securityHeaders } from '../shared/http/security-headers.ts';
 import { serviceRoutes } from '../shared/http/service-routes.ts';
 import { createExecuteOnce } from '../shared/http/execute-once.ts';
@@ -46,7 +47,9 @@ import { consoleRoutes } from './console-pages.ts';
 import { auditedKinds } from '../query/history/all-kinds.ts';
 import { subjectsOfRoutes } from './subjects-of-routes.ts';
 import { registerLedgerMetrics, requestDurations } from './metrics.ts';
+import { createMcp } from './mcp.ts';
 import { createRealtime, type Realtime } from './realtime.ts';
+import { llms } from './llms.ts';
 import { skill } from './skill.ts';
 import { unbuiltPaths } from './unbuilt-areas.ts';
 
@@ -67,6 +70,8 @@ export interface WebOptions {
   readonly progress: ProjectionProgress;
   readonly readiness: readonly ReadinessPart[];
   readonly baseUrl: () => string;
+  /** Where this process listens. */
+  readonly port: () => number;
   readonly isPrepared: () => boolean;
   readonly ending: AbortSignal;
   readonly registry: Registry;
@@ -80,6 +85,7 @@ export interface WebOptions {
     readonly clientMetadataFetch?: OutboundFetch;
     readonly routes?: readonly AnyRoute[];
     readonly realtime?: Partial<HubTimes>;
+    readonly mcpServer?: McpOptions['serverFor'];
   };
 }
 
@@ -92,29 +98,30 @@ export interface Web {
 }
 
 export const createWeb = (options: WebOptions): Web => {
-  const { config, pool, store, keys, rateLimits, progress, baseUrl } = options;
+  const { config, pool, keys, rateLimits, progress, baseUrl } = options;
   const { registry, log, onAnswer, replace } = options;
   const database = createTenantDatabase(options.requestPool, replace.tenantStatement);
   const kinds = auditedKinds({ database, progress, baseUrl });
   const subjectOf = subjectsOfRoutes(kinds);
   const attempts = createAttemptLog({ pool, clock, log, registry, subjectOf });
-  const segments = createSegments(pool);
-  const ledgers = createLedgers({
-    store,
-    segments: replace.segments?.(segments) ?? segments,
-    now: () => clock.now(),
-    bytesMax: config.CONVERSIONS_MEMORY_MB * MIB,
-    log,
-  });
-  registerLedgerMetrics(registry, ledgers);
+  const ledgers = openLedgers(options);
   const site = { baseUrl, apiPath: '/api/v2/buyer', challengeScopes };
   const authenticate = createAuthenticate(verifiersOf(options), site);
   const isApi = config.ROLES.includes('api');
   const realtime = isApi ? createRealtime({ ...options, database, authenticate }) : undefined;
   const { brandFetch: fetchBrand, clientMetadataFetch: fetchClientMetadata } = replace;
   const answered = { ...options, database, ledgers, kinds, fetchBrand, fetchClientMetadata };
+  const services = {
+    site,
+    executeOnce: createExecuteOnce(options.idempotency, log),
+    onRefused: (request: RefusedRequest) => attempts.refused(request),
+    keyedDigest: createKeyedDigest('idempotency-fingerprint', keys),
+    log,
+  };
+  const called = isApi ? apiRoutes(answered) : [];
   const routes = [
-    ...(isApi ? apiRoutes(answered) : []),
+    ...called,
+    ...(isApi ? createMcp({ ...options, authenticate, services, routes: called }) : []),
     ...(realtime === undefined ? [] : [realtime.route]),
     ...(isApi ? consoleRoutes() : []),
     ...(replace.routes ?? []),
@@ -132,6 +139,7 @@ export const createWeb = (options: WebOptions): Web => {
     version,
     apiName: 'Buyer',
     skill,
+    llms,
     resources: protectedResources,
     ...(isApi ? { webhooks: webhookDeclarations } : {}),
     pages: ['/console/sign-in', '/console/sign-up'],
@@ -147,19 +155,28 @@ export const createWeb = (options: WebOptions): Web => {
       limiter: rateLimits.limiter,
       failedCredentials: rateLimits.failedCredentials,
     }),
-    site,
+    ...services,
     origins: {
       ...origins,
       isRegistered: whenPrepared(options.isPrepared, (origin: string) => origins.isRegistered(origin)),
     },
-    executeOnce: createExecuteOnce(options.idempotency, log),
-    onRefused: (request) => attempts.refused(request),
-    keyedDigest: createKeyedDigest('idempotency-fingerprint', keys),
-    log,
     durations: requestDurations(registry),
     ...(onAnswer === undefined ? {} : { onAnswer }),
   });
   return { app, attempts, realtime };
+};
+
+const openLedgers = ({ config, pool, store, log, registry, replace }: WebOptions): Ledgers => {
+  const segments = createSegments(pool);
+  const ledgers = createLedgers({
+    store,
+    segments: replace.segments?.(segments) ?? segments,
+    now: () => clock.now(),
+    bytesMax: config.CONVERSIONS_MEMORY_MB * MIB,
+    log,
+  });
+  registerLedgerMetrics(registry, ledgers);
+  return ledgers;
 };
 
 const verifiersOf = ({ pool, uses, baseUrl, isPrepared }: WebOptions): CredentialVerifiers => ({

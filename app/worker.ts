@@ -11,6 +11,8 @@ import { createAudienceParts } from '../command/workers/syndication/audience-del
 import { listLaunchedCreatives } from '../command/workers/sellers/list-launched.ts';
 import { MAILS_AT_ONCE, mails, type ComposeMail } from '../command/workers/mail/send-mails.ts';
 import { deliveryChanges } from '../command/workers/webhooks/change-rows.ts';
+import { proposalEnds, proposalSellers } from '../command/workers/proposals/ask-sellers.ts';
+import { sellerReports } from '../command/workers/reporting/ask-for-delivery.ts';
 import { submissions } from '../command/workers/sellers/submit-launched.ts';
 import { syndicationWork } from '../command/workers/syndication/syndication-work.ts';
 import { systemClock } from '../shared/async/clock.ts';
@@ -25,6 +27,7 @@ import type { Mailer } from '../shared/mail/mailer.ts';
 import { openMailer } from '../shared/mail/open-mailer.ts';
 import type { KeyRing } from '../shared/secrets/key-ring.ts';
 import type { SecretStore } from '../shared/secrets/secret-store.ts';
+import type { ObjectStore } from '../shared/storage/object-store.ts';
 import { syndicatedKinds } from '../command/syndication/resource-kinds.ts';
 import { outboundPolicyOf, type Config } from './config.ts';
 import { createDeliveryPages } from './delivery-pages.ts';
@@ -33,6 +36,7 @@ import { createAtAgents, isWhole } from './lookups/find-at-agents.ts';
 import { findInvitation } from './lookups/find-invitation.ts';
 import { findLogin } from './lookups/find-login.ts';
 import { findAudienceMembers } from './lookups/find-members.ts';
+import { findSellerReferences } from './lookups/find-seller-references.ts';
 import { isFanOutWhole } from './lookups/fan-out-whole.ts';
 import { launchedCreatives } from './lookups/launched-creatives.ts';
 import type { ReadinessPart } from '../shared/async/readiness.ts';
@@ -55,6 +59,7 @@ export interface WorkerOptions {
   readonly snapshots: SnapshotStore;
   readonly keys: () => Promise<KeyRing>;
   readonly secrets: SecretStore;
+  readonly objects: ObjectStore;
   readonly baseUrl: () => string;
   readonly changes: ProjectionProgress;
   /** Expired data that the worker deletes regularly. The names are for the log. */
@@ -153,6 +158,9 @@ const storesOf = ({ store, snapshots }: WorkerOptions) => ({ store, snapshots, c
 const workKindsOf = (options: WorkerOptions, workPool: Pool, mailer: Mailer): readonly WorkKind[] => [
   syndicationOf(options, workPool),
   submissions(storesOf(options), () => listLaunchedCreatives(options.pool, launchedCreatives)),
+  proposalsOf(options),
+  proposalEnds(storesOf(options)),
+  reportsOf(options, workPool),
   feedsOf(options),
   checksOf(options),
   mailsOf(options, mailer),
@@ -207,6 +215,47 @@ const syndicationOf = (options: WorkerOptions, workPool: Pool): WorkKind => {
     },
     () => isWhole(workPool),
   );
+};
+
+/** AdCP: an answer is 5 MB at most. */
+const SELLER_BYTES_MAX = 5_000_000;
+
+const proposalsOf = (options: WorkerOptions): WorkKind => {
+  const { config, secrets, objects } = options;
+  const callMs = Math.max(AGENT_MS_MAX, config.PROPOSAL_SELLER_MS);
+  const openLine = createOutboundLines({
+    ...outboundPolicyOf(config),
+    timeoutMs: callMs,
+    bytesMax: SELLER_BYTES_MAX,
+  });
+  return proposalSellers({
+    ...storesOf(options),
+    secrets,
+    objects,
+    callAgent: async (call) => {
+      const { createAdcpAgent } = await import('../command/workers/syndication/adcp-agent.ts');
+      return createAdcpAgent({ openLine, callMs, clock: systemClock })(call);
+    },
+  });
+};
+
+const reportsOf = (options: WorkerOptions, workPool: Pool): WorkKind => {
+  const { config, secrets } = options;
+  const openLine = createOutboundLines({
+    ...outboundPolicyOf(config),
+    timeoutMs: AGENT_MS_MAX,
+    bytesMax: SELLER_BYTES_MAX,
+  });
+  return sellerReports({
+    ...storesOf(options),
+    secrets,
+    everyMs: 1_000 * config.DELIVERY_REPORT_SECONDS,
+    findReferences: findSellerReferences(workPool),
+    callAgent: async (call) => {
+      const { createAdcpAgent } = await import('../command/workers/syndication/adcp-agent.ts');
+      return createAdcpAgent({ openLine, callMs: AGENT_MS_MAX, clock: systemClock })(call);
+    },
+  });
 };
 
 const FEED_MS_MAX = 60_000;

@@ -1,9 +1,15 @@
 import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { text as textOfStream } from 'node:stream/consumers';
 import { z } from 'zod';
 import { ReviewCreativeBody } from '../domain/creatives/input.ts';
 import { reviewForSeller } from '../command/creatives/review-creative.ts';
 import { loadDirectory } from '../command/sellers/handler.ts';
-import { addSeller, changeSeller } from '../command/sellers/commands.ts';
+import { addSeller, changeSeller, connectSeller } from '../command/sellers/commands.ts';
+import { foreignCredential } from '../domain/values.ts';
+import { agentFields } from '../domain/agents/resource.ts';
+import { outboundAddress } from '../shared/http/schemas.ts';
+import { outboundPolicyOf } from '../app/config.ts';
 import { SellerInput } from '../domain/sellers/input.ts';
 import type { Seller } from '../domain/sellers/resource.ts';
 import { systemClock } from '../shared/async/clock.ts';
@@ -15,8 +21,20 @@ import { parsed, parseId, readOptions, ArgumentsError } from './parse-args.ts';
 import { printList } from './print-table.ts';
 import { requireAccount } from './operate-accounts.ts';
 
-const textOf = ({ sellerId, name, channels, retired }: Seller): string =>
-  `${sellerId} ${name}${retired ? ' (retired)' : ''}: ${channels.join(', ') || 'all channels'}`;
+const textOf = ({ sellerId, name, channels, retired, agent }: Seller): string =>
+  `${sellerId} ${name}${retired ? ' (retired)' : ''}: ${channels.join(', ') || 'all channels'}` +
+  (agent === undefined ? '' : `, ${agent.protocol} agent at ${urlShown(agent.url)}`);
+
+/** Without the query, which may contain a key. */
+const urlShown = (url: string): string => url.replace(/[?#].*$/s, '');
+
+/** What an operator sees: never a token, nor what refers to it. */
+const shownSeller = ({ agent, ...seller }: Seller) => ({
+  ...seller,
+  ...(agent && {
+    agent: { url: urlShown(agent.url), protocol: agent.protocol, hasToken: agent.secretId !== undefined },
+  }),
+});
 
 interface MemberOptions {
   readonly name?: string;
@@ -39,20 +57,21 @@ export const addSellerCommands = (program: OperatorCommand, tools: Tools): void 
   const writes = async () => ({ store: (await installation()).store, clock: systemClock });
   const change = async (sellerId: number, changes: Parameters<typeof changeSeller>[2]): Promise<void> => {
     const seller = await changeSeller(await writes(), sellerId, changes);
-    print(seller, textOf(seller));
+    print(shownSeller(seller), textOf(seller));
   };
 
   sellers
     .command('list')
     .description('Lists the directory, retired sellers too.')
     .action(async () => {
-      await printList(tools, await loadDirectory(await installation()), {
-        head: ['seller', 'status', 'name', 'channels'],
-        cells: ({ sellerId, name, channels, retired }) => [
+      await printList(tools, (await loadDirectory(await installation())).map(shownSeller), {
+        head: ['seller', 'status', 'name', 'channels', 'agent'],
+        cells: ({ sellerId, name, channels, retired, agent }) => [
           String(sellerId),
           retired ? 'retired' : 'open',
           name,
           channels.join(', ') || 'all',
+          agent === undefined ? '' : `${agent.protocol} ${agent.url}`,
         ],
         empty: 'The directory has no seller. Add one: exchange sellers add --name NAME',
       });
@@ -68,7 +87,7 @@ export const addSellerCommands = (program: OperatorCommand, tools: Tools): void 
     .action(async ({ channels = '', ...given }: MemberOptions) => {
       const input = readOptions(SellerInput, membersOf({ ...given, channels }), optionsOfMembers);
       const seller = await addSeller(await writes(), input);
-      print(seller, textOf(seller));
+      print(shownSeller(seller), textOf(seller));
     });
 
   sellers
@@ -95,7 +114,59 @@ export const addSellerCommands = (program: OperatorCommand, tools: Tools): void 
       .action((sellerId: number) => change(sellerId, { retired }));
   }
 
+  addAgents(sellers, tools);
   addCreatives(program, tools);
+};
+
+interface AgentOptions {
+  readonly agentUrl: string;
+  readonly protocol: string;
+  readonly tokenFile?: string;
+}
+
+/** A longer file does not contain a token. */
+const TOKEN_FILE_BYTES_MAX = 10_000;
+
+/** Not an argument: other users of the machine can read those. */
+const readToken = async (path: string): Promise<string> => {
+  const text = path === '-' ? await textOfStream(process.stdin) : await readFile(path, 'utf8');
+  return text.slice(0, TOKEN_FILE_BYTES_MAX).trim();
+};
+
+const addAgents = (sellers: OperatorCommand, { installation, config, print }: Tools): void => {
+  const connect = async (sellerId: number, agent: Parameters<typeof connectSeller>[2]): Promise<void> => {
+    const { store, secrets } = await installation();
+    const seller = await connectSeller({ store, secrets, clock: systemClock }, sellerId, agent);
+    print(shownSeller(seller), textOf(seller));
+  };
+
+  sellers
+    .command('connect')
+    .description(
+      "Connects a seller's AdCP agent, of which buyers can request proposals. Replaces an earlier one.",
+    )
+    .argument('<SELLER>', 'id of the seller', parseId)
+    .requiredOption('--agent-url <URL>', 'https only; not an internal address')
+    .option('--protocol <PROTOCOL>', 'MCP or A2A', 'MCP')
+    .option('--token-file <FILE>', "file with the agent's bearer token; - reads standard input")
+    .example('1001 --agent-url https://ads.example.com/mcp --token-file token.txt')
+    .action(async (sellerId: number, { agentUrl, protocol, tokenFile }: AgentOptions) => {
+      const schema = z.object({
+        url: outboundAddress(outboundPolicyOf(config())),
+        protocol: agentFields.protocol.recorded,
+        token: foreignCredential().optional(),
+      });
+      const token = tokenFile === undefined ? undefined : await readToken(tokenFile);
+      const options = { url: '--agent-url', protocol: '--protocol', token: '--token-file' } as const;
+      await connect(sellerId, readOptions(schema, { url: agentUrl, protocol, token }, options));
+    });
+
+  sellers
+    .command('disconnect')
+    .description("Removes a seller's agent and its token: the seller is asked for no more proposals.")
+    .argument('<SELLER>', 'id of the seller', parseId)
+    .example('1001')
+    .action((sellerId: number) => connect(sellerId, undefined));
 };
 
 interface ReviewOptions {

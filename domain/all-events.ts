@@ -18,6 +18,9 @@ import { creativeAggregate } from './creatives/creative.ts';
 import { engineConnectionAggregate } from './engines/engine-connection.ts';
 import { eventSourceAggregate } from './event-sources/event-source.ts';
 import { PERSONAL_DATA, personalDataEvents } from './personal-data/events.ts';
+import { proposalRequestAggregate } from './proposals/proposal-request.ts';
+import { proposalSlotAggregate } from './proposals/proposal-slot.ts';
+import { sellerDeliveryAggregate } from './reporting/seller-delivery.ts';
 import { resourceSyncAggregate } from './resource-syncs/resource-sync.ts';
 import { sellerDirectoryAggregate } from './sellers/seller-directory.ts';
 import { syndicationAggregate } from './syndication/syndication.ts';
@@ -79,7 +82,7 @@ const ofAccount = (what: string): string => `<customerId>-<${what}>`;
 
 /**
  * The audit log leaves out streams that serve others (members, catalog items, reserved names and slots, sync plans),
- * and the directory of sellers, which belongs to no account.
+ * the directory of sellers, which belongs to no account, and the figures that sellers report.
  */
 export const allEvents = [
   audited(accountAggregate, '<customerId>', 'ACCOUNT'),
@@ -116,6 +119,15 @@ export const allEvents = [
   audited(assetAggregate, ofAccount('assetId'), 'ASSET', 'advertiserId'),
   audited(webhookSubscriptionAggregate, ofAccount('subscriptionId'), 'WEBHOOK_SUBSCRIPTION'),
   unaudited(webhookSlotsAggregate, '<customerId>'),
+  audited(
+    proposalRequestAggregate,
+    ofAccount('executionId'),
+    'PROPOSAL_REQUEST',
+    'advertiserId',
+    'campaignIds',
+  ),
+  unaudited(proposalSlotAggregate, '<customerId>'),
+  unaudited(sellerDeliveryAggregate, '<customerId>-<sellerId>-<day>'),
 ] as const;
 
 type EventIn<Events> = Events extends EventDefinitions ? EventsOf<Events> : never;

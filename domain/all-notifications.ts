@@ -2,6 +2,7 @@ import type { AnyEvent } from './all-events.ts';
 import { shownCampaignId } from './campaigns/resource.ts';
 import { shownCreativeId } from './creatives/resource.ts';
 import { ACCESS_CHANGED, type PublicKind } from './notifications/kinds.ts';
+import { shownExecutionId } from './proposals/resource.ts';
 import { shownSyndicationId } from './syndication/resource.ts';
 import { taskError } from './tasks/resource.ts';
 import { shownWebhookId } from './webhooks/resource.ts';
@@ -87,6 +88,16 @@ export const silent = [
   'WebhookReplayRequested',
   'WebhookSlotClaimed',
   'WebhookSlotReleased',
+  'ProposalsRequested',
+  // The answers of a round are in the notification of its end.
+  'SellerTaskAccepted',
+  'SellerAnswered',
+  'SellerTimedOut',
+  'SellerFailed',
+  'ProposalSlotClaimed',
+  'ProposalSlotReleased',
+  // Figures change all day: reports show them.
+  'SellerDeliveryReported',
 ] as const satisfies readonly EventType[];
 
 type Rules = {
@@ -144,6 +155,14 @@ export const notificationRules: Rules = {
   WebhookSubscriptionPaused: webhookStatus,
   WebhookSubscriptionDisabled: webhookStatus,
   WebhookSubscriptionEnabled: webhookStatus,
+  ProposalRequestCompleted: tell(
+    'proposal_request.completed',
+    'status',
+    'completedAt',
+    'summary',
+    'perSeller',
+  ),
+  LateAnswerRecorded: tell('proposal_request.updated', 'summary', 'perSeller'),
   AccountDisabled: access,
   UserRoleChanged: access,
   UserRemoved: access,
@@ -152,11 +171,14 @@ export const notificationRules: Rules = {
   OAuthGrantRevoked: access,
 };
 
+/** The data of the event, as the rule of its type has checked it. */
+type EventData = Readonly<Record<string, unknown>>;
+
 interface ShownResource {
   /** From the id in the stream's name. */
   readonly shownId: (id: string) => string;
   /** Undefined: the API has no read of one. */
-  readonly path: ((shownId: string) => string) | undefined;
+  readonly path: ((shownId: string, data: EventData) => string) | undefined;
 }
 
 const asItIs = (id: string): string => id;
@@ -168,6 +190,14 @@ export const shownResources: ReadonlyMap<string, ShownResource> = new Map([
   ['campaign', { shownId: shownCampaignId, path: (id) => `${buyer}/campaigns/${id}` }],
   ['creative', { shownId: shownCreativeId, path: (id) => `${buyer}/creatives/${id}/detail` }],
   ['syndication', { shownId: shownSyndicationId, path: undefined }],
+  [
+    'proposalRequest',
+    {
+      shownId: shownExecutionId,
+      path: (id, { campaignId }) =>
+        `${buyer}/campaigns/${shownCampaignId(String(campaignId))}/proposal-requests/${id}`,
+    },
+  ],
   ['task', { shownId: asItIs, path: (id) => `${buyer}/tasks/${id}` }],
   ['webhook', { shownId: shownWebhookId, path: (id) => `${buyer}/webhook-subscriptions/${id}` }],
 ] satisfies readonly (readonly [string, ShownResource])[]);

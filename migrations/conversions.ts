@@ -7,7 +7,6 @@ import { code, createTenantTable } from './schema.ts';
  * of a source.
  * - `conversion_commands`: a command's revisions, as long as it may be repeated.
  * - `conversion_health`: its revision says which events all three tables contain.
- * - `conversion_confirmations`: previewed calls. `used_by`: the command that used the confirmation.
  */
 export const conversions = {
   name: '0.2-conversions',
@@ -68,13 +67,5 @@ export const conversions = {
       },
       { fillfactor: 50 },
     );
-    await createTenantTable(knex, 'conversion_confirmations', (table) => {
-      table.uuid('uid').notNullable();
-      table.binary('fingerprint').notNullable();
-      table.timestamp('created_at').notNullable().defaultTo(knex.raw('clock_timestamp()'));
-      table.uuid('used_by');
-      table.primary(['customer_id', 'uid']);
-      table.index(['created_at'], 'conversion_confirmations_by_age');
-    });
   },
 };

@@ -7,6 +7,7 @@ import { audiences } from './audiences.ts';
 import { auditLog } from './audit-log.ts';
 import { campaigns } from './campaigns.ts';
 import { catalogs } from './catalogs.ts';
+import { confirmations } from './confirmations.ts';
 import { conversions } from './conversions.ts';
 import { creatives } from './creatives.ts';
 import { engines } from './engines.ts';
@@ -14,11 +15,14 @@ import { eventLog } from './event-log.ts';
 import { eventSources } from './event-sources.ts';
 import { idempotency } from './idempotency.ts';
 import { logChain } from './log-chain.ts';
+import { mcp } from './mcp.ts';
 import { notifications } from './notifications.ts';
 import { oauth } from './oauth.ts';
 import { personalData } from './personal-data.ts';
+import { proposals } from './proposals.ts';
 import { rateLimits } from './rate-limits.ts';
 import { readModels } from './read-models.ts';
+import { reporting } from './reporting.ts';
 import { sellers } from './sellers.ts';
 import { signIn } from './sign-in.ts';
 import { syndication } from './syndication.ts';
@@ -43,6 +47,7 @@ export const migrations: readonly Migration[] = [
   oauth,
   readModels,
   idempotency,
+  confirmations,
   rateLimits,
   personalData,
   logChain,
@@ -61,6 +66,9 @@ export const migrations: readonly Migration[] = [
   audiences,
   catalogs,
   syndication,
+  proposals,
+  reporting,
   notifications,
+  mcp,
   webhooks,
 ];

@@ -45,6 +45,8 @@ const shown = {
   engine_connections: read('projections/engine-connections.ts'),
   event_sources: read('projections/event-sources.ts'),
   notifications: read('projections/notifications.ts', expired),
+  proposal_requests: read('projections/proposals.ts'),
+  seller_delivery_days: read('projections/seller-delivery.ts', expired),
   sellers: read('projections/sellers.ts'),
   syndication_records: read('projections/syndication.ts'),
   syndication_counts: read('projections/syndication.ts'),
@@ -53,6 +55,7 @@ const shown = {
 
 /** Read by workers and the conversion ledger. */
 const hidden = {
+  seller_references: read('projections/seller-delivery.ts'),
   audience_members: read(...audiences),
   audience_removals: read(...audiences, expired),
   audience_batches: read(...audiences),
@@ -120,7 +123,7 @@ const owned = {
   ),
   asset_objects: own(['command/assets/object-attempts.ts']),
   audit_attempts: own(['command/audit/attempt-log.ts'], 'query/history/'),
-  conversion_confirmations: own(['command/conversions/confirmations.ts']),
+  confirmations: own(['shared/confirmations/']),
   syndication_deliveries: own([
     'command/workers/syndication/audience-delivery.ts',
     'command/workers/syndication/restart-deliveries.ts',
@@ -144,6 +147,8 @@ const owned = {
   rate_limits: own(['shared/limits/']),
   realtime_leases: own(['shared/limits/']),
   realtime_nodes: own(['shared/limits/'], 'app/housekeeping.ts'),
+  mcp_questions: own(['mcp/']),
+  mcp_sessions: own(['mcp/'], 'app/housekeeping.ts'),
   log_checkpoints: own(['shared/log-chain/']),
   log_keys: own(['shared/log-chain/']),
   events: own(['shared/event-store/postgres/'], 'shared/log-chain/log-bytes.ts'),

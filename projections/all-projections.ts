@@ -15,6 +15,8 @@ import type { Projection } from './engine/projection.ts';
 import { engineConnectionsProjection } from './engine-connections.ts';
 import { eventSourcesProjection } from './event-sources.ts';
 import { notificationsProjection } from './notifications.ts';
+import { proposalsProjection } from './proposals.ts';
+import { sellerDeliveryProjection } from './seller-delivery.ts';
 import { sellersProjection } from './sellers.ts';
 import { syndicationProjection } from './syndication.ts';
 import { webhookFanOut } from './webhook-fan-out.ts';
@@ -34,6 +36,8 @@ export const allProjections: readonly Projection[] = [
   creativesProjection,
   creativeSubmissionsProjection,
   sellersProjection,
+  proposalsProjection,
+  sellerDeliveryProjection,
   creativeSessionsProjection,
   assetsProjection,
   engineConnectionsProjection,

@@ -2,6 +2,7 @@ import type { Pool } from 'pg';
 import { SIZES_KEPT_DAYS } from '../domain/audiences/resource.ts';
 import { KEPT_DAYS } from '../domain/notifications/kept-days.ts';
 import { DAYS_KNOWN } from '../domain/conversions/fingerprint.ts';
+import { REPORT_KEPT_DAYS } from '../domain/reporting/period.ts';
 import type { Purgeable } from '../shared/async/purge-regularly.ts';
 import { oldRows } from '../shared/postgres/old-rows.ts';
 import { NOTIFICATION_ROWS_DAYS } from './notifications.ts';
@@ -25,7 +26,8 @@ export const expiredRows = (pool: Database) =>
     // Longer than a client may repeat a command.
     'conversion commands': oldRows(pool, 'conversion_commands', { column: 'recorded_at', days: 4 }),
     // Thirteen months, to compare a month with the same month of the previous year.
-    'conversion hours': oldRows(pool, 'conversion_hours', { column: 'hour', days: 400 }),
+    'conversion hours': oldRows(pool, 'conversion_hours', { column: 'hour', days: REPORT_KEPT_DAYS }),
+    "sellers' deliveries": oldRows(pool, 'seller_delivery_days', { column: 'day', days: REPORT_KEPT_DAYS }),
     notifications: oldRows(pool, 'notifications', { column: 'occurred_at', days: NOTIFICATION_ROWS_DAYS }),
     // Longer than a command that registered the origin can still write its row.
     'removed browser origins': oldRows(pool, 'browser_origins', { column: 'removed_at', days: 7 }),

@@ -1,9 +1,10 @@
 import type { Pool } from 'pg';
 import { MAIL } from '../../command/workers/mail/request-mail.ts';
+import { INSTALLATION } from '../../domain/sellers/seller-directory.ts';
 import type { StoredSecret } from '../../shared/secrets/stored-secrets.ts';
 import { int8Array, uuidArray } from '../../shared/postgres/binary-array.ts';
 
-/** Whether an agent, an engine connection, a webhook, a second factor or a mail to be sent refers to each secret. @param pool not bound to an account */
+/** Whether an agent, a seller, an engine connection, a webhook, a second factor or a mail to be sent refers to each secret. @param pool not bound to an account */
 export const findSecretsInUse =
   (pool: Pick<Pool, 'query'>) =>
   async (secrets: readonly StoredSecret[]): Promise<readonly boolean[]> => {
@@ -22,6 +23,9 @@ export const findSecretsInUse =
                where e.customer_id = s.customer_id and e.subscription_id = s.owner_id and e.status <> 'deleted'
                  and (e.secret_id = s.id or e.previous_secret_id = s.id and e.previous_until > now()))
              or exists (
+               select from sellers d
+               where s.customer_id = $5 and (d.body::jsonb)->'agent'->>'secretId' = s.id::text)
+             or exists (
                select from logins l
                where l.customer_id = s.customer_id and s.id in (l.totp_secret_id, l.totp_pending_id))
              or exists (
@@ -35,6 +39,7 @@ export const findSecretsInUse =
         uuidArray(secrets.map(({ id }) => id)),
         uuidArray(secrets.map(({ ownerId }) => ownerId)),
         MAIL,
+        INSTALLATION,
       ],
     });
     return rows.map(({ isInUse }) => isInUse);

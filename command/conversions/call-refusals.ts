@@ -32,19 +32,3 @@ export const severalSources = (): ApiError =>
     message: 'Several advertisers have an event source of this key. Say which with advertiserId.',
     field: 'advertiserId',
   });
-
-export const confirmationExpired = (): ApiError =>
-  new ApiError({
-    code: 'CONFIRMATION_EXPIRED',
-    message:
-      'The confirmation does not exist, was used, or is older than 15 minutes. Request another with confirm: false.',
-    field: 'confirmationUid',
-  });
-
-export const confirmationOfOther = (): ApiError =>
-  new ApiError({
-    code: 'CONFLICT',
-    message:
-      'The confirmation belongs to another call. Send the previewed call, or request another confirmation.',
-    field: 'confirmationUid',
-  });

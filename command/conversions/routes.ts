@@ -6,15 +6,15 @@ import { BatchResultResource } from '../../domain/conversions/resource.ts';
 import { UnreadableItem } from '../../domain/conversions/validate-items.ts';
 import { EVENT_SOURCE } from '../../domain/event-sources/event-source.ts';
 import { isoTimestamp, type Clock } from '../../shared/async/clock.ts';
-import { apiErrorOf } from '../../shared/http/api-error-of.ts';
 import type { Principal } from '../../shared/http/principal.ts';
+import type { Confirmation, Confirmations } from '../../shared/confirmations/confirmations.ts';
+import { runConfirmed } from '../../shared/confirmations/use-confirmation.ts';
 import { route, type Reply, type RequestContext, type Route } from '../../shared/http/route.ts';
 import { boundedText } from '../../domain/values.ts';
 import { derivedId, resourceIdOf } from '../../shared/aggregate/ids.ts';
 import { fingerprintOf } from '../../shared/idempotency/request-fingerprint.ts';
 import { RefusedItem } from '../../shared/json/refused-item.ts';
-import { callRefused, confirmationExpired, confirmationOfOther, severalSources } from './call-refusals.ts';
-import { isConfirmationUid, type Confirmation, type Confirmations } from './confirmations.ts';
+import { callRefused, severalSources } from './call-refusals.ts';
 import type { Ledgers } from './ledgers.ts';
 import type { LogCall } from './log-call.ts';
 
@@ -112,37 +112,16 @@ const submit = async (
   return outcome.result;
 };
 
-/**
- * A repeat with the same key is the same command; another call with a used confirmation is refused. A call
- * without a key and without effect cannot have another run, so its confirmation becomes usable again.
- */
 const submitConfirmed = async (
   writes: ConversionWrites,
   sourceId: string,
   input: Input,
 ): Promise<BatchResult> => {
   const { body, request } = input;
-  const { confirmationUid: uid } = body;
-  if (uid !== undefined) await useConfirmation(writes.confirmations, input, uid);
-  try {
-    return await submit(writes, sourceId, input);
-  } catch (error) {
-    if (uid !== undefined && !request.isRepeatable && apiErrorOf(error).hadNoEffect) {
-      // Best effort: otherwise the client requests another confirmation.
-      await writes.confirmations
-        .giveBack(confirmationOf(input, uid), request.commandId)
-        .catch(() => undefined);
-    }
-    throw error;
-  }
-};
-
-const useConfirmation = async (confirmations: Confirmations, input: Input, uid: string): Promise<void> => {
-  const used = isConfirmationUid(uid)
-    ? await confirmations.use(confirmationOf(input, uid), input.request.commandId)
-    : 'expired';
-  if (used === 'expired') throw confirmationExpired();
-  if (used === 'other') throw confirmationOfOther();
+  const run = (): Promise<BatchResult> => submit(writes, sourceId, input);
+  if (body.confirmationUid === undefined) return run();
+  const confirmation = confirmationOf(input, body.confirmationUid);
+  return runConfirmed(writes.confirmations, confirmation, request, 'with confirm: false', run);
 };
 
 /** The fingerprint covers the call without its confirmation members. */

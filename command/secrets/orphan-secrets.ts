@@ -3,6 +3,8 @@ import { agentEvents } from '../../domain/agents/events.ts';
 import { AGENT, agentStream } from '../../domain/agents/agent.ts';
 import { engineConnectionEvents } from '../../domain/engines/events.ts';
 import { ENGINE_CONNECTION, engineConnectionStream } from '../../domain/engines/engine-connection.ts';
+import { sellerEvents } from '../../domain/sellers/events.ts';
+import { SELLERS, sellerDirectoryStream } from '../../domain/sellers/seller-directory.ts';
 import { webhookEvents } from '../../domain/webhooks/events.ts';
 import {
   WEBHOOK_SUBSCRIPTION,
@@ -18,6 +20,7 @@ import { USER } from '../accounts/two-factor.ts';
 import { MAIL } from '../workers/mail/request-mail.ts';
 import { loadAgent } from '../agents/handler.ts';
 import { loadConnection, type ConnectionStores } from '../engines/handler.ts';
+import { loadDirectory } from '../sellers/handler.ts';
 import { secretsOfSubscription } from '../webhooks/handler.ts';
 
 export interface OrphanSecretsOptions extends ConnectionStores {
@@ -46,6 +49,11 @@ const ownersOf = (
     secretsOf: (customerId, id) => secretsOfSubscription(stores, customerId, id),
     streamOf: webhookSubscriptionStream,
     events: webhookEvents,
+  }),
+  [SELLERS]: isOrphanOfStream(stores.store, {
+    secretsOf: async () => (await loadDirectory(stores)).map(({ agent }) => agent?.secretId),
+    streamOf: () => sellerDirectoryStream,
+    events: sellerEvents,
   }),
   // Logins and the work list, which `FindInUse` reads, do not lag.
   [USER]: async () => true,

@@ -3,6 +3,7 @@ export const actorOrigins = {
   API_KEY: 'api-key',
   SESSION: 'session',
   OAUTH: 'oauth',
+  MCP: 'mcp',
   USER: 'user',
   INVITATION: 'invitation',
   UPLOAD: 'upload',
@@ -12,8 +13,8 @@ export const actorOrigins = {
 
 export type ActorOrigin = keyof typeof actorOrigins;
 
-const { API_KEY, SESSION, OAUTH, USER } = actorOrigins;
-const ofUsers: ReadonlySet<string> = new Set([API_KEY, SESSION, OAUTH]);
+const { API_KEY, SESSION, OAUTH, MCP, USER } = actorOrigins;
+const ofUsers: ReadonlySet<string> = new Set([API_KEY, SESSION, OAUTH, MCP]);
 
 const partsOf = (actor: string): readonly [origin: string, id: string] => {
   const colon = actor.indexOf(':');
@@ -31,6 +32,9 @@ export const credentialOfActor = (actor: string): string | undefined => {
   const [origin, id] = partsOf(actor);
   return ofUsers.has(origin) ? id : undefined;
 };
+
+/** The same credential, used by the tools of an agent. */
+export const actorOverMcp = (actor: string): string => `${MCP}:${partsOf(actor)[1]}`;
 
 /** The user's id, if the actor is a user without a credential yet, e.g. at the sign-in. */
 export const userOfActor = (actor: string): string | undefined => {

@@ -44,6 +44,14 @@ const task = (taskId: string): KindExample => ({
   path: `${buyer}/tasks/${taskId}`,
 });
 
+const proposalRequest = (revision: number, ...changed: readonly string[]): KindExample => ({
+  resourceId: 'prq_9c4f7a1e2d6b5830a1c7e94b0d52f6e8',
+  advertiserId: 12_345,
+  revision,
+  changed,
+  path: `${buyer}/campaigns/cmp_5b2c0e7d9f134a86b1d05c3e8a7f2640/proposal-requests/prq_9c4f7a1e2d6b5830a1c7e94b0d52f6e8`,
+});
+
 const kindOf = (resourceType: string, description: string, example: KindExample): Kind => ({
   resourceType,
   description,
@@ -86,6 +94,16 @@ export const notificationKinds = {
     'CREATIVE',
     'A creative was submitted to sellers, or a seller has reviewed it.',
     creative(4, 'sellerStatuses'),
+  ),
+  'proposal_request.completed': kindOf(
+    'PROPOSAL_REQUEST',
+    'Every seller of a proposal request has answered, or its time is over.',
+    proposalRequest(12, 'status', 'completedAt', 'summary', 'perSeller'),
+  ),
+  'proposal_request.updated': kindOf(
+    'PROPOSAL_REQUEST',
+    'A seller answered a proposal request after its time. The status of the request is as before.',
+    proposalRequest(13, 'summary', 'perSeller'),
   ),
   'syndication.status_changed': kindOf(
     'SYNDICATION',

@@ -48,7 +48,7 @@ const resourceOf = (kind: KindAndChanges['kind'], event: NotifiedEvent): Resourc
   if (shown === undefined) throw new Error(`no resource of ${category} is shown`);
   const resourceId = shown.shownId(id);
   const { resourceType } = notificationKinds[kind];
-  return { resourceType, resourceId, path: shown.path?.(resourceId) };
+  return { resourceType, resourceId, path: shown.path?.(resourceId, event.data) };
 };
 
 /** The key, session, grant or user, or the account; named as in the audit log. */

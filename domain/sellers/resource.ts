@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Channel } from '../advertisers/resource.ts';
-import { changeable, clearable, derived, resourceShape } from '../fields.ts';
+import { agentFields } from '../agents/resource.ts';
+import { changeable, clearable, derived, membersOf, resourceShape } from '../fields.ts';
 
 export const sellerFields = {
   sellerId: derived(z.int().min(1).max(2_147_483_647)),
@@ -13,14 +14,24 @@ export const sellerFields = {
 export const SellerResource = z.strictObject(resourceShape(sellerFields)).meta({ id: 'Seller' });
 export type SellerResource = z.infer<typeof SellerResource>;
 
+const SellerAgent = z.object({
+  url: z.string(),
+  protocol: agentFields.protocol.recorded,
+  /** Refers to the encrypted token; absent for an agent without one. */
+  secretId: z.uuid().optional(),
+});
+export type SellerAgent = z.infer<typeof SellerAgent>;
+
 export const Seller = z.object({
   ...SellerResource.shape,
   /** Not listed, and accepts no more creatives. Its reviews stay. */
   retired: z.boolean(),
+  /** The AdCP agent that proposals are requested from. Never shown to accounts. */
+  agent: SellerAgent.optional(),
 });
 export type Seller = z.infer<typeof Seller>;
 
-export const sellerResource = ({ retired: _retired, ...shown }: Seller): SellerResource => shown;
+export const sellerResource = (seller: Seller): SellerResource => membersOf(SellerResource, seller);
 
 type Channels = readonly z.infer<typeof Channel>[];
 

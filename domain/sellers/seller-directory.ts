@@ -1,7 +1,13 @@
 import { accept, refuse, type Decision } from '../decision.ts';
 import { equalJson } from '../equal-json.ts';
 import { sellerEvents, type SellerEvent } from './events.ts';
-import { builtInSellers, withSellers, type Seller, type SellerDirectory } from './resource.ts';
+import {
+  builtInSellers,
+  withSellers,
+  type Seller,
+  type SellerAgent,
+  type SellerDirectory,
+} from './resource.ts';
 
 export const SELLERS = 'sellers';
 
@@ -14,8 +20,11 @@ export const sellerDirectoryStream = `${SELLERS}-${INSTALLATION}`;
 const SELLERS_MAX = 200;
 const FIRST_ID = 1_001;
 
-type SellerMembers = Omit<Seller, 'sellerId' | 'retired'>;
-export type SellerChanges = Partial<Omit<Seller, 'sellerId'>>;
+type SellerMembers = Omit<Seller, 'sellerId' | 'retired' | 'agent'>;
+/** `agent: null` disconnects it. */
+export type SellerChanges = Partial<
+  Omit<Seller, 'sellerId' | 'agent'> & { readonly agent: SellerAgent | null }
+>;
 
 export type SellerCommand =
   | { readonly type: 'AddSeller'; readonly now: string; readonly seller: SellerMembers }
@@ -39,7 +48,7 @@ const decide = (command: SellerCommand, directory: SellerDirectory): SellerDecis
   if (!isAdded && known === undefined) return refuse({ reason: 'not-found' });
   const seller: Seller = isAdded
     ? { sellerId: nextId(directory), ...command.seller, retired: false }
-    : { ...(known as Seller), ...command.changes };
+    : withChanges(known as Seller, command.changes);
   const namesake = directory.find(
     (other) => other.sellerId !== seller.sellerId && other.name.toLowerCase() === seller.name.toLowerCase(),
   );
@@ -54,6 +63,11 @@ const decide = (command: SellerCommand, directory: SellerDirectory): SellerDecis
     occurredAt: command.now,
   });
 };
+
+const withChanges = (
+  { agent: before, ...known }: Seller,
+  { agent = before, ...changes }: SellerChanges,
+): Seller => ({ ...known, ...changes, ...(agent && { agent }) });
 
 const nextId = (directory: SellerDirectory): number =>
   Math.max(FIRST_ID - 1, ...directory.map(({ sellerId }) => sellerId)) + 1;

@@ -1,6 +1,7 @@
 import fresh from 'fresh';
 import parseRange from 'range-parser';
 import { z } from 'zod';
+import { isAnswerKey } from '../../domain/proposals/resource.ts';
 import { ASSETS_PATH } from '../../domain/assets/resource.ts';
 import { ApiError, notFound } from '../../shared/http/errors.ts';
 import { route, type Reply, type Route } from '../../shared/http/route.ts';
@@ -42,7 +43,7 @@ export const serveRoute = (objects: ObjectStore): Route =>
       304: { description: 'The client already has these bytes' },
     },
     handle: async ({ params: { storageKey }, headers }) => {
-      const key = objectKeyOf(storageKey);
+      const key = isAnswerKey(storageKey) ? undefined : objectKeyOf(storageKey);
       const bytes = key === undefined ? undefined : await objects.sizeOf(key);
       if (key === undefined || bytes === undefined) throw notFound('asset');
       return answer(objects, key, bytes, headers);

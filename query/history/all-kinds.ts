@@ -19,6 +19,7 @@ import { sessionKind } from '../creative-sessions/history.ts';
 import { creativeKind } from '../creatives/history.ts';
 import { connectionKind } from '../engines/history.ts';
 import { eventSourceKind } from '../event-sources/history.ts';
+import { proposalRequestKind } from '../proposals/history.ts';
 import { syndicationKind } from '../syndication/history.ts';
 import { taskKind } from '../tasks/history.ts';
 import { webhookSubscriptionKind } from '../webhooks/history.ts';
@@ -40,6 +41,7 @@ export const auditedKinds = (
     agentKind,
     syndicationKind,
     connectionKind,
+    proposalRequestKind,
     taskKind,
     webhookSubscriptionKind,
     accountKind,

@@ -167,6 +167,7 @@ const follow = async (hub: OpenHub): Promise<void> => {
     if (accounts.size === 0) {
       await opened.next({ signal });
       isLeading ||= progress.version(FEED) > 0;
+      continue;
     }
     const seen = progress.version(FEED);
     try {

@@ -31,17 +31,20 @@ const freshnessOf = (written: readonly string[], projections: readonly ShownRead
 export const freshnessSql = (customer: string, projection: string, table?: string): string =>
   freshnessOf([writtenSql(customer, table)], [projection]);
 
+/** As fresh as the read model that lags most. @param table of further written positions */
+export const freshnessOfAllSql = (customer: string, projections: readonly string[], table?: string): string =>
+  freshnessOf(
+    [writtenSql(customer), ...(table === undefined ? [] : [writtenSql(customer, table)])],
+    projections,
+  );
+
 /** As fresh as the read model that lags more. */
 export const freshnessOfBothSql = (
   customer: string,
   projection: string,
   other: string,
   otherTable?: string,
-): string =>
-  freshnessOf(
-    [writtenSql(customer), ...(otherTable === undefined ? [] : [writtenSql(customer, otherTable)])],
-    [projection, other],
-  );
+): string => freshnessOfAllSql(customer, [projection, other], otherTable);
 
 export const freshnessWithInstallationSql = (
   customer: string,

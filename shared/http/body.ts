@@ -20,6 +20,14 @@ export const readJsonBytes = async (
   return bytes;
 };
 
+/** @throws ApiError PAYLOAD_TOO_LARGE */
+export const refuseLargeBody = (
+  bytes: number,
+  { bodyBytesMax = BODY_BYTES_MAX }: { readonly bodyBytesMax?: number },
+): void => {
+  if (bytes > bodyBytesMax) throw tooLarge(bodyBytesMax);
+};
+
 const readBytes = (request: IncomingMessage, bytesMax: number): Promise<Buffer> =>
   new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];

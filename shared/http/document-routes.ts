@@ -7,7 +7,10 @@ import { route, type AnyRoute, type Route } from './route.ts';
 export interface DocumentRoutesOptions extends FrontPageOptions {
   /** Part of operation ids, e.g. `Orders`. */
   readonly apiName: string;
+  /** Markdown, for agents. */
   readonly skill: (baseUrl: string) => string;
+  /** As https://llmstxt.org describes. */
+  readonly llms: (baseUrl: string) => string;
   readonly resources: readonly DocumentedResource[];
   readonly webhooks?: (baseUrl: string) => readonly WebhookDeclaration[];
 }
@@ -36,6 +39,7 @@ export const documentRoutes = (
       options.webhooks?.(baseUrl()),
     ));
   const openApiYaml = async (): Promise<string> => (yaml ??= await yamlOf(openApi()));
+  const skill = (): string => options.skill(baseUrl());
   const routes: Route[] = [
     route({
       method: 'get',
@@ -49,8 +53,11 @@ export const documentRoutes = (
     }),
     yamlRoute('/openapi.yaml', 'getOpenApiYaml', openApiYaml),
     yamlRoute(`${apiPath}/openapi.yaml`, `get${apiName}OpenApiYaml`, openApiYaml),
-    skillRoute('/skill.md', 'getSkill', options),
-    skillRoute(`${apiPath}/skill.md`, `get${apiName}Skill`, options),
+    textRoute('/skill.md', 'getSkill', skillSummary, 'text/markdown', skill),
+    textRoute(`${apiPath}/skill.md`, `get${apiName}Skill`, skillSummary, 'text/markdown', skill),
+    textRoute('/llms.txt', 'getLlms', 'Where a model finds what', 'text/plain', () =>
+      options.llms(baseUrl()),
+    ),
     ...options.resources.map((resource) => metadataRoute(resource, options)),
   ];
   routes.unshift(frontPageRoute(options, [...routes, ...otherRoutes]));
@@ -76,21 +83,25 @@ const yamlRoute = (path: string, operationId: string, document: () => Promise<st
     handle: async () => ({ status: 200, text: await document(), contentType: 'application/yaml' }),
   });
 
-const skillRoute = (path: string, operationId: string, { skill, baseUrl }: DocumentRoutesOptions): Route =>
+const skillSummary = 'How to use this API, for an agent';
+
+const textRoute = (
+  path: string,
+  operationId: string,
+  summary: string,
+  mediaType: string,
+  text: () => string,
+): Route =>
   route({
     method: 'get',
     path,
     operationId,
-    summary: 'How to use this API, for an agent',
+    summary,
     tag,
     access: 'public',
     limit: 'none',
-    responses: { 200: { description: 'Markdown', mediaType: 'text/markdown' } },
-    handle: async () => ({
-      status: 200,
-      text: skill(baseUrl()),
-      contentType: 'text/markdown; charset=utf-8',
-    }),
+    responses: { 200: { description: summary, mediaType } },
+    handle: async () => ({ status: 200, text: text(), contentType: `${mediaType}; charset=utf-8` }),
   });
 
 /** RFC 9728, section 2. */

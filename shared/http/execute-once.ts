@@ -40,12 +40,17 @@ export const createExecuteOnce =
     failpoint('after-claim');
     const { scope, key, keepsAnswer = true } = request;
     const own = { scope, key, lease: claim.lease };
+    const free = (isFree: boolean): Promise<void> => (isFree ? store.release(own) : store.lapse(own));
     try {
       const hasRunBefore = async (): Promise<boolean> => !claim.isFirst || !(await store.isHeld(own));
       const { commandId, reserved } = claim;
       const answer = await run({ commandId, reserved, hasRunBefore });
       // The effect is in the log, and a retry derives the same answer from it.
       failpoint('before-complete');
+      if (answer.hadNoEffect === true) {
+        await bestEffort(log, () => free(claim.isFirst));
+        return { ...answer, replayed: false };
+      }
       const isKept = keepsAnswer && answer.isKept !== false;
       const kept = isKept ? answer : { status: answer.status, body: null };
       await bestEffort(log, () => store.complete(own, kept));
@@ -56,7 +61,7 @@ export const createExecuteOnce =
       failpoint('before-release');
       // The append of an earlier run may still arrive after a takeover, so its command keeps the key.
       const isFree = refused && claim.isFirst;
-      await bestEffort(log, () => (isFree ? store.release(own) : store.lapse(own)));
+      await bestEffort(log, () => free(isFree));
       throw error;
     }
   };

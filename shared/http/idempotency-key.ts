@@ -5,8 +5,11 @@ import { ApiError } from './errors.ts';
 export const IDEMPOTENCY_KEY = /^[A-Za-z0-9_.:-]{16,255}$/;
 
 /** @throws ApiError VALIDATION_ERROR */
-export const idempotencyKeyOf = (request: IncomingMessage): string | undefined => {
-  const given = request.headersDistinct['idempotency-key'] ?? [];
+export const idempotencyKeyOf = (request: IncomingMessage): string | undefined =>
+  checkIdempotencyKey(request.headersDistinct['idempotency-key'] ?? []);
+
+/** @throws ApiError VALIDATION_ERROR */
+export const checkIdempotencyKey = (given: readonly string[]): string | undefined => {
   const [key] = given;
   if (key === undefined) return undefined;
   if (given.length === 1 && IDEMPOTENCY_KEY.test(key)) return key;

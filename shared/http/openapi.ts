@@ -3,26 +3,11 @@ import { z } from 'zod';
 import { SESSION_COOKIE } from './authenticate.ts';
 import { errorCodes } from './errors.ts';
 import { IDEMPOTENCY_KEY } from './idempotency-key.ts';
+import { toJsonSchema, type Json } from './json-schema.ts';
 import { limitOf, type AnyRoute, type HandedOverRoute, type Route, type SuccessResponse } from './route.ts';
 
-type Json = Record<string, unknown>;
-
 const jsonSchema = (schema: z.ZodType, io: 'input' | 'output', components: Json): Json => {
-  const {
-    $defs,
-    $schema: _,
-    id,
-    ...root
-  } = z.toJSONSchema(schema, {
-    io,
-    unrepresentable: 'any',
-    override: ({ jsonSchema: json }) => {
-      if (json.type === 'integer' || json.type === 'boolean') {
-        delete json.pattern;
-        delete json.enum;
-      }
-    },
-  }) as Json & { $defs?: Record<string, Json> };
+  const { $defs, $schema: _, id, ...root } = toJsonSchema(schema, io);
   const rename = (value: Json): Json =>
     JSON.parse(JSON.stringify(value).replaceAll('#/$defs/', '#/components/schemas/')) as Json;
   for (const [name, definition] of Object.entries($defs ?? {})) {

@@ -17,9 +17,9 @@ export const check = <Schema extends z.ZodType>(
 ): CheckResult<z.output<Schema>> => {
   const result = schema.safeParse(value, { error: inWords });
   if (result.success) return { value: result.data };
-  const [first = UNKNOWN, ...more] = withTightestLimits(result.error.issues.flatMap(withoutUnions)).map(
-    problemOf,
-  );
+  const [first = UNKNOWN, ...more] = withTightestLimits(
+    result.error.issues.flatMap(withoutUnions).flatMap(ofEachKey),
+  ).map(problemOf);
   return { problems: [first, ...more] };
 };
 
@@ -29,6 +29,12 @@ export const sentenceOf = ({ path, message }: Problem, whole: string): string =>
 type Issue = z.core.$ZodIssue;
 
 const UNKNOWN: Problem = { path: '', message: 'is not valid', code: 'custom' };
+
+/** The path of an unknown member is the member's own. */
+const ofEachKey = (issue: Issue): readonly Issue[] =>
+  issue.code === 'unrecognized_keys'
+    ? issue.keys.map((key) => ({ ...issue, path: [...issue.path, key] }))
+    : [issue];
 
 const problemOf = ({ path, message, code }: Issue): Problem => ({
   path: path.map(String).join('.'),
@@ -61,7 +67,7 @@ const wordsOf = (issue: z.core.$ZodRawIssue): string => {
     case 'not_multiple_of':
       return `must be a multiple of ${issue.divisor}`;
     case 'unrecognized_keys':
-      return `must not have ${listed(issue.keys)}`;
+      return 'is not known here';
     case 'invalid_key':
       return `has a name that ${issue.issues[0]?.message ?? UNKNOWN.message}`;
     case 'invalid_element':

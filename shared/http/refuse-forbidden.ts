@@ -14,8 +14,13 @@ export const refuseForbidden = (
   principal: Principal,
   site: Site,
 ): void => {
-  const { access, otherAccess, firstParty } = route;
-  if (firstParty === true && isFromForeignPage(request, site.baseUrl())) throw foreignPage();
+  if (route.firstParty === true && isFromForeignPage(request, site.baseUrl())) throw foreignPage();
+  refuseScope(route, principal, site);
+};
+
+/** @throws ApiError FORBIDDEN */
+export const refuseScope = (route: ForbiddingRoute, principal: Principal, site: Site): void => {
+  const { access, otherAccess } = route;
   if (access === 'public') return;
   if (access === 'session') {
     if (principal.kind === 'session') return;

@@ -114,6 +114,7 @@ export interface SuccessResponse {
 }
 
 interface KeyInput<Params, Received> {
+  readonly customerId: number;
   readonly params: Params;
   readonly received: Received;
 }
@@ -166,6 +167,8 @@ export type Reply =
       readonly status: number;
       readonly data: unknown;
       readonly pagination?: Pagination;
+      /** The idempotency key stays usable, also for another body. */
+      readonly hadNoEffect?: boolean;
       /** Not stored with an idempotency key, so a repeat runs the handler again. */
       readonly headers?: ReplyHeaders;
     }

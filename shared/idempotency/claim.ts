@@ -16,6 +16,8 @@ export interface StoredAnswer {
   readonly status: number;
   readonly body: string;
   readonly isKept?: boolean;
+  /** Nothing was done, e.g. a confirmation is asked for: the key stays usable, also for another body. */
+  readonly hadNoEffect?: boolean;
 }
 
 export type Claim =

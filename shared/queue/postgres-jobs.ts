@@ -19,8 +19,8 @@ const SCHEMA = 'bullmq';
 /** In bulk, BullMQ creates two temporary tables: 3 ms, 9 ms on a busy server. A single job takes 0.4 ms. */
 const BULK_MIN = 8;
 
-/** Each worker listens for jobs on one connection for as long as it runs. */
-const CONNECTIONS_MAX = { add: 2, work: 8 } as const;
+/** Each worker listens for jobs on one connection for as long as it runs: ten do, and the others share the rest. */
+const CONNECTIONS_MAX = { add: 2, work: 12 } as const;
 
 /** An error in BullMQ's own pools would end the process. @throws Error when the clocks differ */
 export const openPostgresJobs = async (

@@ -10,6 +10,7 @@ import { newSecret, secretIn, textOfAnswer, type CanaryRun } from '../support/ca
 import { driveAgents } from '../support/canary/drive-agents.ts';
 import { drivePeople } from '../support/canary/drive-people.ts';
 import { driveWebhooks } from '../support/canary/drive-webhooks.ts';
+import { driveSellers } from '../support/canary/drive-sellers.ts';
 import { driveUploads } from '../support/canary/drive-uploads.ts';
 import {
   collectTexts,
@@ -166,6 +167,7 @@ const prepared = async (settings: Readonly<Record<string, string>>): Promise<Can
     const account = { customerId, apiKey, api };
     await driveUploads(run, account);
     await driveAgents(run, account);
+    await driveSellers(run, account);
     await driveWebhooks(run, account);
     await drivePeople(run, mails);
     await withFailingStore(async () => {

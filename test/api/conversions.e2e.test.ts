@@ -589,7 +589,7 @@ describe('confirm', () => {
       expect(refusalOf(await log(key, events, { members }))).toEqual(invalid('confirm'));
     }
     await service.pool.query(
-      `update conversion_confirmations set created_at = created_at - interval '15 minutes' where uid = $1`,
+      `update confirmations set created_at = created_at - interval '15 minutes' where uid = $1`,
       [uid],
     );
     expect(refusalOf(await confirmed(key, events, uid))).toEqual([

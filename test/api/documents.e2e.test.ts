@@ -272,6 +272,7 @@ describe('the paths without a rate limit', () => {
     'GET /openapi.json',
     'GET /openapi.yaml',
     'GET /skill.md',
+    'GET /llms.txt',
     'GET /api/v2/buyer/openapi.yaml',
     'GET /api/v2/buyer/skill.md',
     'GET /.well-known/oauth-authorization-server',
@@ -281,6 +282,8 @@ describe('the paths without a rate limit', () => {
     'GET /.well-known/oauth-protected-resource/api/v2/buyer',
     'GET /assets/{storageKey}',
     'GET /api/v2/buyer/realtime',
+    'GET /mcp',
+    'GET /mcp/v3',
   ];
 
   it('are these, of all routes', async () => {

@@ -6,6 +6,7 @@ import { systemClock } from '../../shared/async/clock.ts';
 import { shownDeliveryId } from '../../domain/webhooks/delivery-resource.ts';
 import { webhookIdOf } from '../../domain/webhooks/resource.ts';
 import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
+import { campaignIdOf } from '../../domain/campaigns/resource.ts';
 import { inviteUser } from '../../cli/operate-users.ts';
 import { createKey, createUser, setAccess } from '../../cli/operate-accounts.ts';
 import { createSellerAccount } from '../../app/create-account.ts';
@@ -48,6 +49,7 @@ interface Belongings {
   readonly advertiserCreative: string;
   readonly attachment: string;
   readonly session: string;
+  readonly proposalRequest: string;
   readonly variant: string;
   /** Ids of the advertiser and of the resource. */
   readonly asset: string;
@@ -209,6 +211,11 @@ const rows: Readonly<Record<string, Row>> = {
   },
   unassignCreativeFromCampaign: { refersTo: ['attachment'] },
   archiveCreative: { refersTo: ['advertiserCreative'] },
+  listProposalRequests: { refersTo: ['campaign'] },
+  requestProposals: { refersTo: ['campaign'], body: () => ({ sellerIds: [1] }) },
+  getProposalRequest: { refersTo: ['proposalRequest'] },
+  // The answer repeats the query.
+  getDelivery: { varies: /"filters":\{[^}]*\}/ },
   listCreativeSessions: { refersTo: ['campaign'] },
   createCreativeSession: { refersTo: ['campaign'], body: () => ({ title: 'Mine' }) },
   getCreativeSession: { refersTo: ['session'] },
@@ -268,12 +275,20 @@ const rows: Readonly<Record<string, Row>> = {
   // Ids of frames contain the time; the client's waits differ.
   streamEvents: { query: '?since=earliest', varies: /^(id|retry): .*$/gm },
   listWebhookEventTypes: {},
+  // Messages of another protocol: `mcp.e2e.test.ts`, and each tool in `mcp-tools.e2e.test.ts`.
+  ...Object.fromEntries(
+    ['callMcp', 'streamMcp', 'endMcpSession', 'callMcpV3', 'streamMcpV3', 'endMcpV3Session'].map((id) => [
+      id,
+      {},
+    ]),
+  ),
   getRequest: { refersTo: ['request'] },
   ...historyRows({
     Advertiser: ['advertiser', 'archived'],
     Campaign: ['campaign'],
     Creative: ['creative'],
     CreativeSession: ['session'],
+    ProposalRequest: ['proposalRequest'],
     Asset: ['asset'],
     EventSource: ['eventSource'],
     Audience: ['audience'],
@@ -342,6 +357,7 @@ const publicRows: Readonly<Record<string, 'upload' | 'bytes' | 'nothing' | 'prot
   getLive: 'nothing',
   getOpenApiYaml: 'nothing',
   getBuyerOpenApiYaml: 'nothing',
+  getLlms: 'nothing',
   getSkill: 'nothing',
   getBuyerSkill: 'nothing',
   getProtectedResource: 'nothing',
@@ -370,6 +386,10 @@ const references: Readonly<Record<string, readonly Kind[]>> = {
   actorUserId: ['user'],
   cursor: ['cursor'],
   'cursor of listWebhookDeliveries': ['deliveryCursor'],
+  // Given out for more products than these sellers have: `proposals.e2e.test.ts`.
+  'cursor of getProposalRequest': [],
+  // Given out for more rows than these accounts have: `delivery.e2e.test.ts`.
+  'cursor of getDelivery': [],
   resourceId: [
     ...(['advertiser', 'campaign', 'creative', 'session', 'asset', 'connection', 'agent', 'task'] as const),
     ...([
@@ -381,6 +401,7 @@ const references: Readonly<Record<string, readonly Kind[]>> = {
       'audience',
       'catalog',
       'webhook',
+      'proposalRequest',
     ] as const),
   ],
   // Ids of uploads: not listed, tested separately.
@@ -453,6 +474,7 @@ const plainParameters = new Set([
   'after',
   'afterRevision',
   'asOf',
+  'dimensions',
   'enabled',
   'endDate',
   'endHour',
@@ -461,15 +483,19 @@ const plainParameters = new Set([
   'from',
   // Cursors of the feed of events: `realtime.e2e.test.ts`.
   'lastEventId',
+  'lifetime',
   'limit',
   'mappingsOffset',
+  'mediaBuyId',
   'mediaKind',
+  'metrics',
   'name',
   'offset',
   'outcome',
   'path',
   'phase',
   'promoted',
+  'report',
   'resourceType',
   'resourceTypes',
   'role',
@@ -509,6 +535,7 @@ const never: Belongings = {
   advertiserCreative: `2147483647/cre_${'0'.repeat(32)}`,
   attachment: `2147483647/cre_${'0'.repeat(32)}/cmp_${'0'.repeat(32)}`,
   session: `cmp_${'0'.repeat(32)}/ses_${'0'.repeat(32)}`,
+  proposalRequest: `cmp_${'0'.repeat(32)}/prq_${'0'.repeat(32)}`,
   variant: `cmp_${'0'.repeat(32)}/ses_${'0'.repeat(32)}/var_${'0'.repeat(32)}`,
   asset: `2147483647/ast_${'0'.repeat(32)}`,
   connection: `1/con_${'0'.repeat(32)}/sandbox-1`,
@@ -645,6 +672,17 @@ describe.each([
     );
     const connected = await api.post<{ id: string }>('/creative-engines/1/connections', { apiKey: 'sbx_b' });
     await startSession(api, campaign);
+    // A seller's report about the current day and one campaign.
+    await service.pool.query(
+      `insert into seller_delivery_days (customer_id, day, seller_id, media_buy_id, revision, advertiser_id,
+         campaign_id, currency, spend, reported_at)
+       values ($1, (now() at time zone 'UTC')::date, 1, $2, 0, $3, $4, 'USD', 1, now())`,
+      [account.customerId, `mb-${prefix}`, advertiser, campaignIdOf(campaign)],
+    );
+    // The built-in sellers have no agent: the execution ends at once.
+    const asked = await api.post<{ executionId: string }>(`/campaigns/${campaign}/proposal-requests`, {
+      sellerIds: [1],
+    });
     const sessions = await api.get<{ nextCursor: string }>(
       `/campaigns/${campaign}/creative-sessions?limit=1`,
     );
@@ -667,6 +705,7 @@ describe.each([
       advertiserCreative: `${advertiser}/${creative}`,
       attachment: `${advertiser}/${creative}/${campaign}`,
       ...session,
+      proposalRequest: `${campaign}/${asked.body.data.executionId}`,
       asset: `${advertiser}/${assetId}`,
       connection: `1/${connected.body.data.id}/sandbox-1`,
       audience: `${advertiser}/${prefix}-customers`,
@@ -776,11 +815,16 @@ describe.each([
       (await account.api.get('/advertisers?status=ALL')).text,
       (await account.api.get('/event-sources/b-website')).text,
       (await account.api.get('/adcp-agents')).text,
-      (await account.api.get('/webhook-subscriptions')).text,
+      // Failed deliveries are tried again meanwhile.
+      (await account.api.get('/webhook-subscriptions')).text.replaceAll(
+        /"(?:failureCount|lastFailure)":[^,]+,/g,
+        '',
+      ),
       (await account.api.get('/campaigns')).text,
       (await account.api.get('/creative-engines/1/connections')).text,
       account === b ? (await b.api.get(`/creatives/${theirs.creative}/detail`)).text : '',
       account === b ? (await b.api.get(`/campaigns/${theirs.campaign}/creative-sessions`)).text : '',
+      account === b ? (await b.api.get(`/campaigns/${theirs.campaign}/proposal-requests`)).text : '',
       account === b ? (await b.api.get(`/advertisers/${theirs.advertiser}/assets`)).text : '',
       account === b ? (await b.api.get(`/advertisers/${theirs.advertiser}/syndication-status`)).text : '',
       (await account.api.get('/browser-origins')).text,

@@ -7,7 +7,7 @@ const ANSWER_MS = Number(process.env['ANSWER_MS'] ?? 0);
 
 /**
  * An AdCP agent that answers after `ANSWER_MS` and does nothing else. It implements just enough of MCP over HTTP for
- * `sync_event_sources`. The sandbox agent, which uses the SDK, takes longer than everything that is measured. Runs as a
+ * `sync_event_sources` and `get_products`. The sandbox agent, which uses the SDK, takes longer than everything that is measured. Runs as a
  * separate process (`child-server.ts`).
  */
 const Request = z.object({
@@ -16,6 +16,7 @@ const Request = z.object({
   params: z
     .looseObject({
       protocolVersion: z.string().optional(),
+      name: z.string().optional(),
       arguments: z
         .looseObject({ event_sources: z.array(z.object({ event_source_id: z.string() })).optional() })
         .optional(),
@@ -23,13 +24,27 @@ const Request = z.object({
     .optional(),
 });
 
+const products = Array.from({ length: 10 }, (_, n) => ({
+  product_id: `product-${n}`,
+  name: `Product ${n}`,
+  description: 'Homepage banner',
+  pricing_options: [{ pricing_option_id: 'cpm', pricing_model: 'cpm', currency: 'USD', fixed_price: 12.5 }],
+}));
+
 const resultOf = ({ method, params }: z.output<typeof Request>): object => {
   if (method === 'initialize') {
     const serverInfo = { name: 'prompt', version: '1' };
     return { protocolVersion: params?.protocolVersion, capabilities: { tools: {} }, serverInfo };
   }
   if (method === 'tools/list') {
-    return { tools: [{ name: 'sync_event_sources', inputSchema: { type: 'object' } }] };
+    const inputSchema = { type: 'object' };
+    return { tools: ['sync_event_sources', 'get_products'].map((name) => ({ name, inputSchema })) };
+  }
+  if (params?.name === 'get_products') {
+    return {
+      content: [{ type: 'text', text: JSON.stringify({ products }) }],
+      structuredContent: { products },
+    };
   }
   const taken = params?.arguments?.event_sources ?? [];
   const event_sources = taken.map(({ event_source_id }) => ({ event_source_id, action: 'created' }));

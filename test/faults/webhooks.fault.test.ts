@@ -34,7 +34,7 @@ const PER_ROUND = 1;
 const WAITING_MAX = 100;
 const ROUNDS_MIN = 3;
 const ROUNDS_MAX = 300;
-/** Of the supervisor's processes. */
+/** Their places in the list of processes. */
 const WORKERS = [1, 2];
 const ROUND_EVERY_MS = 1_000;
 const DELIVERED_MS_MAX = 240_000;

@@ -42,6 +42,17 @@ export const resources: readonly GivenResource[] = [
       return [campaign.body.data.id, session, variants[0]?.id ?? ''];
     },
   })),
+  // Ended executions: the built-in sellers have no agent. An account has one that runs.
+  ...['One', 'Two'].map((name) => ({
+    path: '/api/v2/buyer/campaigns/{id}/proposal-requests/{executionId}',
+    make: async (api: Api) => {
+      const { id } = (await api.post<{ id: number }>('/advertisers', { name: 'Proposals' })).body.data;
+      const campaign = await api.post<{ id: string }>('/campaigns', { advertiserId: id, name });
+      const path = `/campaigns/${campaign.body.data.id}/proposal-requests`;
+      const asked = await api.post<{ executionId: string }>(path, { sellerIds: [1] });
+      return [campaign.body.data.id, asked.body.data.executionId];
+    },
+  })),
   // Deliveries of test events: a subscription that delivers is needed.
   ...['One', 'Two'].map((description) => ({
     path: '/api/v2/buyer/webhook-subscriptions/{id}/deliveries/{deliveryId}',
@@ -121,12 +132,19 @@ export const members: GivenMembers = {
   resourceId: [new PathValue(0)],
   // For newly created resources. 4 is the revision of a campaign after execute, pause and reactivate.
   expectedRevision: [1, 2, 4],
+  expectedCampaignRevision: [1, 2, 4],
   // Points in the history of a resource. Lists accept only a time.
   asOf: ['2100-01-01T00:00:00Z', '1'],
   from: ['0', '1', '2020-01-01T00:00:00Z'],
   to: ['1', '2100-01-01T00:00:00Z'],
   // The built-in sellers.
   sellerIds: [[1], [2, 3]],
+  // For a report: the newest days. Other ranges are refused before any later check.
+  startDate: [new Date(Date.now() - 7 * 86_400_000).toISOString().slice(0, 10)],
+  endDate: [new Date().toISOString().slice(0, 10)],
+  lifetime: ['false'],
+  metrics: ['spend', 'impressions,conversions,roas'],
+  dimensions: ['date,campaign', 'event_source'],
   // Times of events that are kept.
   since: [new Date(Date.now() - 3_600_000).toISOString()],
   until: [new Date(Date.now() - 60_000).toISOString()],

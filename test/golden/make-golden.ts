@@ -34,6 +34,8 @@ const dataOf: Readonly<Record<string, (data: JsonObject, set: ExampleSet) => Jso
   }),
   CreativeAttached: (_data, set) => ({ campaignId: idIn(set, 'anotherCampaignId') }),
   CreativeDetached: (data, set) => ({ ...data, campaignId: idIn(set, 'anotherCampaignId') }),
+  // The stream names both.
+  SellerDeliveryReported: (data, set) => ({ ...data, sellerId: 1_000 + set, day: '2026-01-02' }),
   AudienceMembersStored: (data, set) => ({
     ...data,
     part: 1,
@@ -49,6 +51,8 @@ const streamOf = ({ kind: { category, namedAfter } }: KnownEvent, set: ExampleSe
   const name = namedAfter
     .replace('<customerId>', String(customerIn(set)))
     .replace('<advertiserId>', String(100 + set))
+    .replace('<sellerId>', String(1_000 + set))
+    .replace('<day>', '20260102')
     .replace('<contentHash>', sha256(`contentHash ${set}`))
     .replace(/<(\w+)>/g, (_, id: string) => idIn(set, id));
   return `${category}-${name}`;

@@ -81,7 +81,7 @@ describe.each(['MCP', 'A2A'] as const)('an AdCP agent over %s', (protocol) => {
 
   it('is not retried after a final refusal', async () => {
     await agent.behave({ mode: 'rejecting' });
-    expect(await call()).toEqual({
+    expect(await call()).toMatchObject({
       outcome: 'refused',
       message: expect.stringContaining('The account is suspended'),
     });
@@ -96,7 +96,7 @@ describe.each(['MCP', 'A2A'] as const)('an AdCP agent over %s', (protocol) => {
   });
 
   it('is not retried with credentials that it rejects', async () => {
-    expect(await call({ token: 'wrong' })).toEqual({
+    expect(await call({ token: 'wrong' })).toMatchObject({
       outcome: 'refused',
       message: 'The agent does not accept the credentials.',
     });
@@ -128,11 +128,11 @@ describe.each(['MCP', 'A2A'] as const)('an AdCP agent over %s', (protocol) => {
     await agent.behave({ mode: 'submitted-failing', delayMs: 0 });
     const taken = await call();
     if (taken.outcome !== 'submitted') throw new Error(JSON.stringify(taken));
-    expect(await call({ submittedTask: taken })).toEqual({
+    expect(await call({ submittedTask: taken })).toMatchObject({
       outcome: 'refused',
       message: 'The review was not passed',
     });
-    expect(await call({ submittedTask: { taskId: 'task_unknown', taskOf: 'ADCP' } })).toEqual({
+    expect(await call({ submittedTask: { taskId: 'task_unknown', taskOf: 'ADCP' } })).toMatchObject({
       outcome: 'refused',
       message: expect.stringContaining('The task does not exist'),
     });
@@ -292,7 +292,7 @@ describe('an agent whose HTTP server sends Retry-After', () => {
   describe.each(['MCP', 'A2A'] as const)('over %s', (protocol) => {
     it.each(refusals)('with %i and %s for every request is retried after %i ms', async (...refusal) => {
       const origin = await serverThat(() => true, refusal);
-      expect(await callAgent(callOf(protocol, `${origin}/at`))).toEqual({
+      expect(await callAgent(callOf(protocol, `${origin}/at`))).toMatchObject({
         outcome: 'retry',
         message: `The agent answered with HTTP status ${refusal[0]}.`,
         afterMs: refusal[2],
@@ -346,11 +346,11 @@ describe('an agent that answers with a running A2A task', () => {
     expect(await callAgent(call)).toEqual(open);
     expect(await callAgent({ ...call, submittedTask: open })).toEqual(open);
     expect(await callAgent({ ...call, submittedTask: open })).toEqual({ outcome: 'completed', data: rows });
-    expect(await callAgent({ ...call, submittedTask: { ...open, taskId: 'a2a-2' } })).toEqual({
+    expect(await callAgent({ ...call, submittedTask: { ...open, taskId: 'a2a-2' } })).toMatchObject({
       outcome: 'refused',
       message: "The agent's task ended as rejected.",
     });
-    expect(await callAgent({ ...call, submittedTask: { ...open, taskId: 'a2a-3' } })).toEqual({
+    expect(await callAgent({ ...call, submittedTask: { ...open, taskId: 'a2a-3' } })).toMatchObject({
       outcome: 'refused',
       message: 'The agent no longer knows the task.',
     });
@@ -405,7 +405,7 @@ describe('an agent with several pages of tools', () => {
   it('is read up to a limit of pages', async () => {
     for (const next of [() => 'again', (cursor = '0') => String(Number(cursor) + 1)]) {
       const { agentUrl, lists } = await agentOfPages((cursor) => ({ tools: [], nextCursor: next(cursor) }));
-      expect(await callAgent(callOf('MCP', agentUrl))).toEqual({
+      expect(await callAgent(callOf('MCP', agentUrl))).toMatchObject({
         outcome: 'refused',
         message: 'The agent does not offer sync_event_sources.',
       });
@@ -491,7 +491,10 @@ describe("the address in an agent's card", () => {
     let refused = 0;
     for (const form of hostileUrls(port)) {
       const answer = await answerTo(form);
-      expect([form, answer]).toEqual([form, { outcome: 'refused', message: expect.any(String) }]);
+      expect([form, answer]).toEqual([
+        form,
+        expect.objectContaining({ outcome: 'refused', message: expect.any(String) }),
+      ]);
       refused += 1;
     }
     console.log(`${refused} cards refused, ${seen.length} connections to the canary`);
@@ -507,7 +510,7 @@ describe("the address in an agent's card", () => {
     const own = await serve((_request, response) =>
       response.end(JSON.stringify({ url: `${other}/a2a`, additionalInterfaces: [] })),
     );
-    expect(await callAgent(callOf('A2A', `${own}/a2a`))).toEqual({
+    expect(await callAgent(callOf('A2A', `${own}/a2a`))).toMatchObject({
       outcome: 'refused',
       message: expect.stringContaining('another origin'),
     });

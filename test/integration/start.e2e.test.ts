@@ -285,6 +285,7 @@ it('`npm start` works with only the packages of `npm ci --omit=dev`', async () =
       'console',
       'demo',
       'domain',
+      'mcp',
       'migrations',
       'projections',
       'query',

@@ -5,6 +5,7 @@ import { eventPages } from './events-pages.ts';
 import { GENERATED, pageOf, tableOf } from './markdown.ts';
 import { metricsPage } from './metrics-page.ts';
 import { settingsPages } from './settings-pages.ts';
+import { toolsPage } from './tools-page.ts';
 
 const index = (): string =>
   pageOf(
@@ -14,6 +15,10 @@ const index = (): string =>
       ['page', 'what it lists'],
       [
         ['[API](api/README.md)', 'every endpoint: parameters, bodies, answers, scopes'],
+        [
+          '[Tools for agents](mcp-tools.md)',
+          'every tool of the Model Context Protocol: what it does, its arguments',
+        ],
         ['[Errors](errors.md)', 'every error code and what to do'],
         ['[Configuration](configuration.md)', 'every setting with its default'],
         ['[Command line](cli.md)', 'every command of the operator with its exit statuses'],
@@ -28,6 +33,7 @@ export const referencePages = async (): Promise<ReadonlyMap<string, string>> =>
   new Map([
     ['docs/reference/README.md', index()],
     ['docs/reference/errors.md', errorsPage()],
+    ['docs/reference/mcp-tools.md', toolsPage()],
     ['docs/reference/cli.md', cliPage()],
     ['docs/reference/metrics.md', await metricsPage()],
     ...settingsPages(),

@@ -251,6 +251,7 @@ export const startToyService = async ({
       version: '1.2.3',
       ...site,
       apiName: 'Toy',
+      llms: () => '',
       skill: () => '# Toys\n',
       pages: [],
       resources: [

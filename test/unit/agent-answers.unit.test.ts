@@ -55,7 +55,9 @@ describe('a call', () => {
       message: 'Out of order',
     });
     const adcp_error = { code: 'X', message: 'Never', recovery: 'terminal' };
-    expect(answerTo({ adcp_error })).toEqual(refused('Never'));
+    expect(answerTo({ adcp_error })).toEqual({ ...refused('Never'), code: 'X' });
+    const noCode = { code: '<b>X</b>', message: 'Never', recovery: 'terminal' };
+    expect(answerTo({ adcp_error: noCode })).toEqual(refused('Never'));
   });
 });
 
@@ -92,10 +94,10 @@ describe("AdCP's tasks/get", () => {
   });
   it('that itself fails is retried, unless its error is final', () => {
     const adcp_error = { code: 'X', message: 'Gone', recovery: 'correctable' };
-    expect(answerTo({ adcp_error }, { isError: true })).toEqual(refused('Gone'));
+    expect(answerTo({ adcp_error }, { isError: true })).toEqual({ ...refused('Gone'), code: 'X' });
     expect(
       answerTo({ adcp_error: { ...adcp_error, recovery: 'transient', retry_after: 3 } }, { isError: true }),
-    ).toEqual({ outcome: 'retry', message: 'Gone', afterMs: 3_000 });
+    ).toEqual({ outcome: 'retry', message: 'Gone', afterMs: 3_000, code: 'X' });
     expect(answerTo(undefined, { isError: true })).toMatchObject({ outcome: 'retry' });
     expect(answerTo({ nothing: true })).toMatchObject({ outcome: 'retry' });
   });

@@ -15,7 +15,11 @@ import {
 } from '../../domain/creatives/creative.ts';
 import { ReviewStatus, type ReviewStatus as Status } from '../../domain/creatives/seller-reviews.ts';
 import { reviewSteps } from '../../domain/creatives/seller-reviews.ts';
-import { sellerDirectoryAggregate, type SellerCommand } from '../../domain/sellers/seller-directory.ts';
+import {
+  sellerDirectoryAggregate,
+  type SellerChanges,
+  type SellerCommand,
+} from '../../domain/sellers/seller-directory.ts';
 import type { SellerEvent } from '../../domain/sellers/events.ts';
 import { builtInSellers, sellsIn, type Seller } from '../../domain/sellers/resource.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
@@ -321,7 +325,7 @@ describe('the directory', () => {
     now,
     seller: { name, channels: ['display'] },
   });
-  const change = (sellerId: number, changes: Partial<Seller>) =>
+  const change = (sellerId: number, changes: SellerChanges) =>
     ({ type: 'ChangeSeller', now, sellerId, changes }) as const;
 
   it('begins with built-in sellers, and assigns ids above their range', () => {

@@ -24,6 +24,7 @@ const campaign = `campaign-7-${uuid}`;
 const creative = `creative-7-${uuid}`;
 const syndication = `syndication-7-${uuid}`;
 const webhook = `webhook-7-${uuid}`;
+const round = `proposalRequest-7-${uuid}`;
 
 const syncOf = (...actions: readonly string[]) => ({
   taskId: uuid,
@@ -35,6 +36,24 @@ const syncOf = (...actions: readonly string[]) => ({
 
 /** Given an event of a stream, its notification: kind and changed members. */
 const cases: readonly (readonly [string, string, object, string, ...(readonly string[])])[] = [
+  [
+    round,
+    'ProposalRequestCompleted',
+    { campaignId: uuid, advertiserId: 101, status: 'partial' },
+    'proposal_request.completed',
+    'status',
+    'completedAt',
+    'summary',
+    'perSeller',
+  ],
+  [
+    round,
+    'LateAnswerRecorded',
+    { campaignId: uuid, advertiserId: 101, sellerId: 1 },
+    'proposal_request.updated',
+    'summary',
+    'perSeller',
+  ],
   [advertiser, 'AdvertiserCreated', { advertiserId: 101 }, 'advertiser.created'],
   [
     advertiser,
@@ -171,6 +190,7 @@ describe('notifications of an event', () => {
         'advertiser ADVERTISER 101 /api/v2/buyer/advertisers/101',
         `campaign CAMPAIGN cmp_${digits} /api/v2/buyer/campaigns/cmp_${digits}`,
         `creative CREATIVE cre_${digits} /api/v2/buyer/creatives/cre_${digits}/detail`,
+        `proposalRequest PROPOSAL_REQUEST prq_${digits} /api/v2/buyer/campaigns/cmp_${digits}/proposal-requests/prq_${digits}`,
         `syndication SYNDICATION syn_${digits} `,
         `task TASK ${uuid} /api/v2/buyer/tasks/${uuid}`,
         `webhook WEBHOOK_SUBSCRIPTION whs_${digits} /api/v2/buyer/webhook-subscriptions/whs_${digits}`,
@@ -218,7 +238,7 @@ describe('the body', () => {
       .map(([stream, type, data]) => notificationsIn(stream, type, data)[0]);
     const example = exampleNotification(kind);
     expect(made[0]).toMatchObject({ kind, resourceType: example.resourceType });
-    const shape = (path = '', id = '') => path.replace(id, '{id}');
+    const shape = (path = '', id = '') => path.replace(id, '{id}').replace(/cmp_[0-9a-f]{32}/, '{campaign}');
     expect(shape(made[0]?.path, made[0]?.resourceId)).toBe(shape(example.path, example.resourceId));
   });
 

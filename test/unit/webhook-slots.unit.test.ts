@@ -9,10 +9,9 @@ const claimed = (subscriptionId: string, claimId: string) =>
   ({ type: 'WebhookSlotClaimed', data: { subscriptionId, claimId }, occurredAt: now }) as const;
 const released = (subscriptionId: string, claimId: string) =>
   ({ type: 'WebhookSlotReleased', data: { subscriptionId, claimId }, occurredAt: now }) as const;
-const claim = (subscriptionId: string, claimId: string) =>
-  ({ type: 'ClaimSlot', now, subscriptionId, claimId }) as const;
-const release = (subscriptionId: string, claimId: string) =>
-  ({ type: 'ReleaseSlot', now, subscriptionId, claimId }) as const;
+const claim = (holderId: string, claimId: string) => ({ type: 'ClaimSlot', now, holderId, claimId }) as const;
+const release = (holderId: string, claimId: string) =>
+  ({ type: 'ReleaseSlot', now, holderId, claimId }) as const;
 
 const full = Array.from({ length: SUBSCRIPTIONS_MAX }, (_, n) => claimed(`subscription-${n}`, `claim-${n}`));
 

@@ -7,7 +7,13 @@ import { OutboundError } from '../../../shared/outbound/outbound-error.ts';
 import { timeoutSignal } from '../../../shared/async/timeout.ts';
 import { openA2aLink } from './a2a-link.ts';
 import { answerOfCall, answerOfError, answerOfOwnTask, answerOfTask, unpacked } from './agent-answers.ts';
-import type { AgentAnswer, AgentCall, CallAgent, SubmittedTask } from './agent-call.ts';
+import {
+  readTasks,
+  type AgentAnswer,
+  type AgentCall,
+  type CallAgent,
+  type SubmittedTask,
+} from './agent-call.ts';
 import { ToolResult, type AgentLink, type OpenLink } from './agent-link.ts';
 import { openMcpLink } from './mcp-link.ts';
 import { heedRetryAfter } from './retry-after.ts';
@@ -50,15 +56,24 @@ export const createAdcpAgent =
 
 /** AdCP version of the request schemas. Agents may speak several versions. */
 const ADCP_MAJOR = 3;
+/** Every agent of AdCP 3 has this task, and no earlier one. */
+const OF_V3 = 'get_adcp_capabilities';
+
+const isRead = (task: AgentCall['task']): boolean => (readTasks as readonly string[]).includes(task);
 
 const ask = async (
   link: AgentLink,
-  { task, token, request, idempotencyKey }: AgentCall,
+  { task, token, request, sinceV3, idempotencyKey }: AgentCall,
 ): Promise<AgentAnswer> => {
   if (link.tasks?.includes(task) === false) {
-    return { outcome: 'refused', message: `The agent does not offer ${task}.` };
+    return { outcome: 'refused', message: `The agent does not offer ${task}.`, fault: 'protocol' };
   }
-  const parameters = { ...request, adcp_major_version: ADCP_MAJOR, idempotency_key: idempotencyKey };
+  const parameters = {
+    ...request,
+    ...(link.tasks?.includes(OF_V3) === true && sinceV3),
+    adcp_major_version: ADCP_MAJOR,
+    ...(!isRead(task) && { idempotency_key: idempotencyKey }),
+  };
   if (!loadValidator()(task, parameters).valid) {
     return { outcome: 'refused', message: "The request does not fit the agent's schema." };
   }

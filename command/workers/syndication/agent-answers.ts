@@ -24,15 +24,21 @@ const NEEDS_INPUT: AgentAnswer = {
 };
 
 /** Error codes are an open vocabulary. Without `recovery` the call is retried. */
-const failure = ({ message, recovery, retry_after }: Partial<z.output<typeof AdcpError>>): AgentAnswer => {
-  const shown = shownText(message ?? 'The agent failed without a reason.');
-  if (recovery === 'correctable' || recovery === 'terminal') return { outcome: 'refused', message: shown };
-  return {
-    outcome: 'retry',
-    message: shown,
-    afterMs: leftAloneMs(retry_after ?? 0),
+const failure = ({
+  code,
+  message,
+  recovery,
+  retry_after,
+}: Partial<z.output<typeof AdcpError>>): AgentAnswer => {
+  const shown = {
+    message: shownText(message ?? 'The agent failed without a reason.'),
+    ...(code !== undefined && ERROR_CODE.test(code) && { code }),
   };
+  if (recovery === 'correctable' || recovery === 'terminal') return { outcome: 'refused', ...shown };
+  return { outcome: 'retry', ...shown, afterMs: leftAloneMs(retry_after ?? 0) };
 };
+
+const ERROR_CODE = /^[A-Z][A-Z0-9_]{0,63}$/;
 
 const TaskState = z.looseObject({
   status: z.string(),
@@ -56,7 +62,7 @@ export const answerOfCall = (
       const parsed = JsonRecord.safeParse(payload);
       return parsed.success
         ? { outcome: 'completed', data: parsed.data }
-        : { outcome: 'refused', message: 'The answer of the agent cannot be read.' };
+        : { outcome: 'refused', message: 'The answer of the agent cannot be read.', fault: 'protocol' };
     }
     case 'submitted':
     case 'working': {
@@ -82,7 +88,7 @@ export const answerOfTask = (result: ToolResult, submittedTask: SubmittedTask): 
   if (result.isError === true || refusal !== undefined) return failure(refusal ?? {});
   const state = TaskState.safeParse(payload);
   if (!state.success) {
-    return { outcome: 'retry', message: 'The agent sent an invalid answer.', afterMs: 0 };
+    return { outcome: 'retry', message: 'The agent sent an invalid answer.', afterMs: 0, fault: 'protocol' };
   }
   const { status, error, message } = state.data;
   switch (status) {
@@ -118,7 +124,7 @@ const finished = (result: unknown): AgentAnswer => {
   if (result === undefined || result === null) return { outcome: 'completed', data: undefined };
   const parsed = JsonRecord.safeParse(result);
   if (!parsed.success) {
-    return { outcome: 'refused', message: 'The answer of the agent cannot be read.' };
+    return { outcome: 'refused', message: 'The answer of the agent cannot be read.', fault: 'protocol' };
   }
   const refusal = errorIn(parsed.data);
   return refusal === undefined ? { outcome: 'completed', data: parsed.data } : final(failure(refusal));
@@ -165,7 +171,10 @@ export const answerOfError = (error: unknown, afterMs: number): AgentAnswer => {
   const outbound = outboundErrorIn(error);
   if (outbound !== undefined) {
     const { failure: kind, message } = outbound;
-    return kind === 'refused' ? { outcome: 'refused', message } : { outcome: 'retry', message, afterMs: 0 };
+    const fault = kind === 'bad-answer' ? 'protocol' : 'transport';
+    return kind === 'refused'
+      ? { outcome: 'refused', message, fault }
+      : { outcome: 'retry', message, afterMs: 0, fault };
   }
   const { name, code } = Failure.safeParse(error).data ?? {};
   if (name === 'ValidationError')
@@ -178,13 +187,13 @@ export const answerOfError = (error: unknown, afterMs: number): AgentAnswer => {
     return { outcome: 'refused', message: 'The agent does not accept the credentials.' };
   }
   if (code !== undefined && code >= 400 && code < 500 && ![408, 425, 429].includes(code)) {
-    return { outcome: 'refused', message: `The agent answered with HTTP status ${code}.` };
+    return { outcome: 'refused', message: `The agent answered with HTTP status ${code}.`, fault: 'protocol' };
   }
-  const message =
-    code !== undefined && code >= 400 && code < 600
-      ? `The agent answered with HTTP status ${code}.`
-      : 'The agent sent an invalid answer.';
-  return { outcome: 'retry', message, afterMs };
+  if (code !== undefined && code >= 400 && code < 600) {
+    const message = `The agent answered with HTTP status ${code}.`;
+    return { outcome: 'retry', message, afterMs, fault: 'transport' };
+  }
+  return { outcome: 'retry', message: 'The agent sent an invalid answer.', afterMs, fault: 'protocol' };
 };
 
 export const refusesCredentials = (error: unknown): boolean => {

@@ -20,6 +20,7 @@ import { readYourWrites } from './read-your-writes.ts';
 import { realtime } from './realtime.ts';
 import { rebuildAgainstUpserts } from './rebuild-upsert.ts';
 import { rebuild } from './rebuild.ts';
+import { proposalRounds } from './proposals.ts';
 import type { Scenario } from './scenario.ts';
 import { signIns } from './sign-ins.ts';
 import { startUp } from './start.ts';
@@ -59,6 +60,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   syndication: syndications,
   toggle: togglesWithoutQueue,
   status: statusLists,
+  proposals: proposalRounds,
   webhooks: webhookDeliveries,
   realtime,
   upload: uploads,

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { KeyedDigest } from '../../shared/secrets/keyed-digest.ts';
+import type { KeyedDigest } from '../secrets/keyed-digest.ts';
 
 const LIFE_MINUTES = 15;
 /** Time in which the command that used a confirmation may be repeated. */
@@ -31,7 +31,7 @@ export const createConfirmations = (pool: Pick<Pool, 'query'>, keyedDigest: Keye
   offer: async ({ customerId, uid, fingerprint }) => {
     const { rows } = await pool.query<{ expires: Date }>({
       name: 'confirmation-offer',
-      text: `insert into conversion_confirmations as c (customer_id, uid, fingerprint) values ($1, $2, $3)
+      text: `insert into confirmations as c (customer_id, uid, fingerprint) values ($1, $2, $3)
              on conflict (customer_id, uid) do update set created_at = case when c.used_by is null
                then excluded.created_at else c.created_at end
              returning created_at + interval '${LIFE_MINUTES} minutes' as expires`,
@@ -42,7 +42,7 @@ export const createConfirmations = (pool: Pick<Pool, 'query'>, keyedDigest: Keye
   use: async ({ customerId, uid, fingerprint }, commandId) => {
     const { rows } = await pool.query<{ isSame: boolean }>({
       name: 'confirmation-use',
-      text: `update conversion_confirmations set used_by = case when fingerprint = $3 then $4::uuid else used_by end
+      text: `update confirmations set used_by = case when fingerprint = $3 then $4::uuid else used_by end
              where customer_id = $1 and uid = $2 and (used_by = $4
                or used_by is null and created_at > clock_timestamp() - interval '${LIFE_MINUTES} minutes')
              returning fingerprint = $3 as "isSame"`,
@@ -55,7 +55,7 @@ export const createConfirmations = (pool: Pick<Pool, 'query'>, keyedDigest: Keye
   giveBack: async ({ customerId, uid }, commandId) => {
     await pool.query({
       name: 'confirmation-give-back',
-      text: `update conversion_confirmations set used_by = null
+      text: `update confirmations set used_by = null
              where customer_id = $1 and uid = $2 and used_by = $3`,
       values: [customerId, uid, commandId],
     });
@@ -63,8 +63,8 @@ export const createConfirmations = (pool: Pick<Pool, 'query'>, keyedDigest: Keye
   purge: async (rowsMax) => {
     const { rowCount } = await pool.query({
       name: 'confirmation-purge',
-      text: `delete from conversion_confirmations where (customer_id, uid) in (
-               select customer_id, uid from conversion_confirmations
+      text: `delete from confirmations where (customer_id, uid) in (
+               select customer_id, uid from confirmations
                where created_at < clock_timestamp() - interval '${KEPT_DAYS} days'
                order by created_at limit $1 for update skip locked)`,
       values: [rowsMax],

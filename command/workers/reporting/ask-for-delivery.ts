@@ -1,0 +1,153 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { dayOfMs, dayText } from '../../../domain/reporting/day.ts';
+import type { DeliveredBuy } from '../../../domain/reporting/events.ts';
+import { sellerDeliveryAggregate, type SellerDay } from '../../../domain/reporting/seller-delivery.ts';
+import { SELLER_DELIVERY } from '../../../domain/reporting/work.ts';
+import { INSTALLATION } from '../../../domain/sellers/seller-directory.ts';
+import type { SellerAgent } from '../../../domain/sellers/resource.ts';
+import { handlerFor, type CommandStores } from '../../../shared/aggregate/handler-for.ts';
+import { isoTimestamp, type Clock } from '../../../shared/async/clock.ts';
+import type { SecretStore } from '../../../shared/secrets/secret-store.ts';
+import type { WorkKind, WorkRun } from '../../../shared/work-list/run-work.ts';
+import { DONE, type WorkEntry, type WorkResult } from '../../../shared/work-list/work-list.ts';
+import { loadDirectory } from '../../sellers/handler.ts';
+import type { AgentAnswer, CallAgent } from '../syndication/agent-call.ts';
+import { readToken } from '../syndication/ask-agent.ts';
+import { readReport, type ReportOf, type SellerReference } from './read-report.ts';
+
+/** References that an account gave a seller, the last ones, and whether no other account gave it one. */
+export type FindSellerReferences = (
+  customerId: number,
+  sellerId: number,
+) => Promise<{ readonly references: readonly SellerReference[]; readonly isOnlyAccount: boolean }>;
+
+export interface SellerReportsOptions extends CommandStores {
+  readonly clock: Clock;
+  readonly secrets: SecretStore;
+  readonly callAgent: CallAgent;
+  readonly findReferences: FindSellerReferences;
+  readonly everyMs: number;
+}
+
+const ACTOR = 'worker:seller-delivery';
+/** Sellers correct their figures of the last days. The first report goes as far back. */
+const DAYS_ASKED = 7;
+/** A seller that has refused, e.g. because it does not offer reports, is asked again after this many intervals. */
+const REFUSED_PAUSES = 24;
+
+/** May run again, or twice at the same time: reading changes nothing, and equal figures are not recorded. */
+export const sellerReports = (options: SellerReportsOptions): WorkKind => ({
+  name: SELLER_DELIVERY,
+  concurrency: 8,
+  perAccountMax: 2,
+  attemptsMax: Infinity,
+  handle: (entry, run) => askForDelivery(options, entry, run),
+});
+
+const Entry = z.object({ sellerId: z.int(), askedAt: z.iso.datetime() });
+
+const askForDelivery = async (
+  options: SellerReportsOptions,
+  { customerId, data }: WorkEntry,
+  { signal }: WorkRun,
+): Promise<WorkResult> => {
+  const { clock, everyMs, findReferences, secrets } = options;
+  const { sellerId, askedAt } = Entry.parse(data);
+  const nowMs = clock.now();
+  // Nothing is bought at the moment of the proposal request.
+  const leftMs = Date.parse(askedAt) + everyMs - nowMs;
+  if (leftMs > 0) return { is: 'next', afterMs: leftMs };
+  const { references, isOnlyAccount } = await findReferences(customerId, sellerId);
+  // All are too old. The next proposal request lists the seller again.
+  if (references.length === 0) return DONE;
+  const agent = (await loadDirectory(options)).find((one) => one.sellerId === sellerId)?.agent;
+  if (agent === undefined) return again(REFUSED_PAUSES * everyMs, 'The seller has no agent.');
+  const token = await tokenOf(secrets, agent);
+  if (agent.secretId !== undefined && token === undefined) {
+    return again(REFUSED_PAUSES * everyMs, 'The token for the agent is gone.');
+  }
+  const today = dayOfMs(nowMs);
+  for (let day = today - DAYS_ASKED + 1; day <= today; day += 1) {
+    const of = { day: dayText(day), references, isOnlyAccount };
+    const answer = await ask(options, { agent, token, of, signal });
+    // This process ends. Another one asks again.
+    signal.throwIfAborted();
+    const failure = await keep(options, { customerId, sellerId }, answer, of);
+    if (failure !== undefined) return again(failure.pauses * everyMs + failure.afterMs, failure.reason);
+  }
+  return { is: 'next', afterMs: everyMs };
+};
+
+const tokenOf = async (secrets: SecretStore, { secretId }: SellerAgent): Promise<string | undefined> =>
+  secretId === undefined ? undefined : readToken(secrets, INSTALLATION, secretId);
+
+const again = (afterMs: number, reason: string): WorkResult => ({
+  is: 'again',
+  afterMs,
+  isTry: true,
+  reason,
+});
+
+interface Question {
+  readonly agent: SellerAgent;
+  readonly token: string | undefined;
+  readonly of: ReportOf;
+  readonly signal: AbortSignal;
+}
+
+/** One day at a time: only then are totals of all metrics known to be the day's. */
+const ask = (
+  { callAgent }: SellerReportsOptions,
+  { agent, token, of: { day }, signal }: Question,
+): Promise<AgentAnswer> =>
+  callAgent({
+    agentUrl: agent.url,
+    protocol: agent.protocol,
+    token,
+    task: 'get_media_buy_delivery',
+    // Not sent with a read.
+    idempotencyKey: randomUUID(),
+    request: { start_date: day, end_date: day },
+    signal,
+  });
+
+interface Failure {
+  readonly pauses: number;
+  readonly afterMs: number;
+  readonly reason: string;
+}
+
+const keep = async (
+  options: SellerReportsOptions,
+  { customerId, sellerId }: { readonly customerId: number; readonly sellerId: number },
+  answer: AgentAnswer,
+  of: ReportOf,
+): Promise<Failure | undefined> => {
+  if (answer.outcome === 'submitted') {
+    return { pauses: 1, afterMs: 0, reason: 'The seller answered with a task instead of a report.' };
+  }
+  if (answer.outcome === 'retry') return { pauses: 1, afterMs: answer.afterMs, reason: answer.message };
+  if (answer.outcome === 'refused') return { pauses: REFUSED_PAUSES, afterMs: 0, reason: answer.message };
+  const read = readReport(answer.data, of);
+  if ('problem' in read) return { pauses: 1, afterMs: 0, reason: read.problem };
+  await record(options, customerId, { sellerId, day: of.day }, read.buys);
+  return undefined;
+};
+
+const { execute } = handlerFor(sellerDeliveryAggregate);
+
+const record = async (
+  { clock, store }: SellerReportsOptions,
+  customerId: number,
+  at: SellerDay,
+  buys: readonly DeliveredBuy[],
+): Promise<void> => {
+  if (buys.length === 0) return;
+  // Random: the same figures may return after others.
+  const commandId = randomUUID();
+  const command = { type: 'ReportDelivery', now: isoTimestamp(clock.now()), ...at, buys } as const;
+  await execute({ store }, at, command, {
+    context: { commandId, customerId, actor: ACTOR, requestId: commandId },
+  });
+};

@@ -1,0 +1,122 @@
+import { z } from 'zod';
+import type { DeliveredBuy } from '../../../domain/reporting/events.ts';
+import type { JsonObject } from '../../../shared/event-store/event-store.ts';
+
+export interface SellerReference {
+  /** That a proposal request gave the seller. */
+  readonly buyerRef: string;
+  readonly campaign: NonNullable<DeliveredBuy['campaign']>;
+}
+
+export interface ReportOf {
+  /** `YYYY-MM-DD`, UTC. */
+  readonly day: string;
+  readonly references: readonly SellerReference[];
+  /** Media buys without a reference may be another account's, unless no other one has asked this seller. */
+  readonly isOnlyAccount: boolean;
+}
+
+/** Limit for an event's data: the media buys after it are left out. */
+const BYTES_MAX = 200_000;
+/** Well within the numbers that are exact in JSON, also in millionths. */
+const VALUE_MAX = 1_000_000_000_000;
+
+/** Ids are shown and compared unchanged, so a part of one would be another id. */
+const Id = z.string().regex(/^[^\p{Cc}\p{Cs}]{1,200}$/u);
+const Value = z
+  .number()
+  .min(0)
+  .max(VALUE_MAX)
+  .nullish()
+  .transform((value) => (typeof value === 'number' ? Math.round(value * 1_000_000) / 1_000_000 : undefined));
+
+const metrics = {
+  impressions: Value,
+  spend: Value,
+  clicks: Value,
+  views: Value,
+  completed_views: Value,
+};
+const Metrics = z.object(metrics);
+
+const Currency = z.string().regex(/^[A-Z]{3}$/);
+const Instant = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
+
+/** AdCP 3 has no member for the reference: sellers repeat it in the member of AdCP 2, in `ext` or in `context`. */
+const Reference = z.object({ buyer_ref: z.string().nullish() }).nullish();
+
+const MediaBuy = z.object({
+  media_buy_id: Id,
+  buyer_ref: z.string().nullish(),
+  context: Reference,
+  ext: Reference,
+  currency: Currency.nullish(),
+  totals: z.unknown().optional(),
+  daily_breakdown: z.array(z.unknown()).nullish(),
+});
+type MediaBuy = z.output<typeof MediaBuy>;
+
+const Answer = z.object({
+  currency: Currency,
+  reporting_period: z.object({ start: Instant, end: Instant }).optional().catch(undefined),
+  media_buy_deliveries: z.array(z.unknown()),
+});
+type Answer = z.output<typeof Answer>;
+
+const Dated = z.object({ ...metrics, date: z.string() });
+
+export type ReadReport = { readonly buys: readonly DeliveredBuy[] } | { readonly problem: string };
+
+/**
+ * Media buys are checked one by one: an invalid one spoils no other. Those with a reference that this account did not
+ * give the seller are another account's, or invented, and are left out.
+ */
+export const readReport = (data: JsonObject | undefined, of: ReportOf): ReadReport => {
+  const parsed = Answer.safeParse(data);
+  if (!parsed.success) return { problem: 'The report of the seller has no media buys or no currency.' };
+  const campaigns = new Map(of.references.map(({ buyerRef, campaign }) => [buyerRef, campaign]));
+  const buys = new Map<string, DeliveredBuy>();
+  let bytes = 0;
+  for (const item of parsed.data.media_buy_deliveries) {
+    const { data: buy } = MediaBuy.safeParse(item);
+    if (buy === undefined || buys.has(buy.media_buy_id)) continue;
+    const reference = buy.buyer_ref ?? buy.ext?.buyer_ref ?? buy.context?.buyer_ref ?? undefined;
+    const campaign = reference === undefined ? undefined : campaigns.get(reference);
+    if (reference === undefined ? !of.isOnlyAccount : campaign === undefined) continue;
+    const values = valuesOf(parsed.data, buy, of.day);
+    if (values === undefined) continue;
+    const delivered = {
+      mediaBuyId: buy.media_buy_id,
+      ...(campaign && { campaign }),
+      currency: buy.currency ?? parsed.data.currency,
+      ...values,
+    };
+    bytes += Buffer.byteLength(JSON.stringify(delivered)) + 1;
+    if (bytes > BYTES_MAX) break;
+    buys.set(delivered.mediaBuyId, delivered);
+  }
+  return { buys: [...buys.values()] };
+};
+
+/** Totals count only with a period of one day: many sellers report the whole lifetime regardless of the dates. */
+const valuesOf = (answer: Answer, buy: MediaBuy, day: string) => {
+  const broken = (buy.daily_breakdown ?? []).flatMap((one) => Dated.safeParse(one).data ?? []);
+  const ofDay = isDay(answer.reporting_period, day)
+    ? Metrics.safeParse(buy.totals).data
+    : broken.find(({ date }) => date === day);
+  if (ofDay === undefined) return undefined;
+  const { impressions, spend, clicks, views, completed_views: completedViews } = ofDay;
+  const shown = Object.entries({ impressions, spend, clicks, views, completedViews }).filter(
+    ([, value]) => value !== undefined,
+  );
+  return shown.length === 0 ? undefined : (Object.fromEntries(shown) as Partial<Record<string, number>>);
+};
+
+const DAY_MS = 86_400_000;
+
+/** Sellers end a day at its last second, at the next midnight, or now. */
+const isDay = (period: Answer['reporting_period'], day: string): boolean => {
+  if (period === undefined) return false;
+  const startMs = Date.parse(`${day}T00:00:00Z`);
+  return period.start === startMs && period.end >= startMs && period.end <= startMs + DAY_MS;
+};

@@ -1,0 +1,81 @@
+import {
+  acceptedContent,
+  CLIENT_CAPABILITIES_META_KEY,
+  createRequestStateCodec,
+  inputRequired,
+  type CallToolResult,
+  type InputRequiredResult,
+  type RequestStateCodec,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
+import { z } from 'zod';
+import { DECLINED, PENDING, type Confirmation } from './confirm.ts';
+import { toolResult } from './result.ts';
+
+/** As long as a confirmation is valid. */
+const STATE_SECONDS = 900;
+
+const Answer = z.object({
+  confirm: z.boolean().meta({ title: 'Go ahead', description: 'Nothing has been done yet.' }),
+});
+
+interface State {
+  readonly confirmationUid: string;
+}
+
+/** The client asks the person for the confirmation, where it can (protocol versions from 2026-07-28). */
+export interface Elicitation {
+  /** @throws if the state was modified, is too old, or was given to another caller */
+  readonly verify: (state: string, context: ServerContext) => Promise<unknown>;
+  /** @param run calls the tool, with the confirmation if the person gave it */
+  readonly around: (
+    context: ServerContext,
+    run: (confirmationUid?: string) => Promise<CallToolResult>,
+  ) => Promise<CallToolResult | InputRequiredResult>;
+}
+
+/** @param key at least 32 bytes, the same in each process */
+export const createElicitation = (key: () => Promise<Uint8Array>): Elicitation => {
+  let made: Promise<RequestStateCodec<State>> | undefined;
+  const codec = (): Promise<RequestStateCodec<State>> => {
+    made ??= key().then((bytes) =>
+      createRequestStateCodec<State>({ key: bytes, ttlSeconds: STATE_SECONDS, bind: callerOf }),
+    );
+    made.catch(() => (made = undefined));
+    return made;
+  };
+  return {
+    verify: async (state, context) => (await codec()).verify(state, context),
+    around: async (context, run) => {
+      const { mcpReq } = context;
+      const state = mcpReq.requestState<State>();
+      if (state !== undefined) {
+        const isConfirmed = acceptedContent(mcpReq.inputResponses, 'confirm', Answer)?.confirm === true;
+        return isConfirmed ? run(state.confirmationUid) : toolResult({ action: DECLINED });
+      }
+      const result = await run();
+      const content = result.structuredContent as {
+        readonly action?: unknown;
+        readonly confirmation?: Confirmation;
+      };
+      if (content?.action !== PENDING || content.confirmation === undefined) return result;
+      if (!canElicit(context)) return result;
+      const { summary, confirmationUid } = content.confirmation;
+      return inputRequired({
+        inputRequests: { confirm: inputRequired.elicit({ message: summary, requestedSchema: Answer }) },
+        requestState: await (await codec()).mint({ confirmationUid }, context),
+      });
+    },
+  };
+};
+
+const callerOf = ({ mcpReq, http }: ServerContext): string =>
+  `${mcpReq.method}\n${http?.authInfo?.clientId ?? ''}`;
+
+const canElicit = ({ mcpReq }: ServerContext): boolean => {
+  const capabilities = mcpReq.envelope?.[CLIENT_CAPABILITIES_META_KEY as keyof typeof mcpReq.envelope] as
+    { readonly elicitation?: { readonly form?: unknown; readonly url?: unknown } } | undefined;
+  const elicitation = capabilities?.elicitation;
+  // An empty declaration means forms (MCP, Elicitation, Capabilities).
+  return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
+};

@@ -1,0 +1,15 @@
+/** Refusals of the transport (JSON-RPC 2.0, section 5.1), before a message is understood. */
+export const rpcErrors = {
+  parse: { status: 400, code: -32_700, message: 'Parse error: the body is not JSON.' },
+  noSession: {
+    status: 400,
+    code: -32_000,
+    message: 'Bad Request: Mcp-Session-Id header is required. Send initialize first.',
+  },
+  unknownSession: { status: 404, code: -32_001, message: 'Session not found' },
+} as const;
+
+export type RpcError = (typeof rpcErrors)[keyof typeof rpcErrors];
+
+export const rpcErrorBody = ({ code, message }: Pick<RpcError, 'code' | 'message'>): string =>
+  JSON.stringify({ jsonrpc: '2.0', error: { code, message }, id: null });

@@ -1,0 +1,271 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import {
+  createMcpHandler,
+  isInitializeRequest,
+  isJSONRPCResponse,
+  isLegacyRequest,
+  legacyStatelessFallback,
+  type McpHandlerRequestOptions,
+  type McpServer,
+  type McpServerFactory,
+  type Server,
+} from '@modelcontextprotocol/server';
+import { toNodeHandler, type NodeIncomingMessageLike } from '@modelcontextprotocol/node';
+import type { Logger } from 'pino';
+import { readJsonBytes } from '../shared/http/body.ts';
+import type { Site } from '../shared/http/challenge.ts';
+import { ApiError } from '../shared/http/errors.ts';
+import type { Caller } from '../shared/http/invoke-route.ts';
+import type { Principal, Scope } from '../shared/http/principal.ts';
+import { refuseScope } from '../shared/http/refuse-forbidden.ts';
+import type { HandedOverContext, HandedOverRoute } from '../shared/http/route.ts';
+import { sendText } from '../shared/http/send.ts';
+import { actorOverMcp } from '../domain/history/actor.ts';
+import { refuseForeignCaller, type AllowedCallers } from './allowed-callers.ts';
+import { rpcErrorBody, rpcErrors, type RpcError } from './json-rpc.ts';
+import { createKeepAliveStreams } from './keep-alive-streams.ts';
+import { SessionTransport, type SessionLink } from './session-transport.ts';
+import type { McpSession, McpSessions, SessionHolder } from './sessions.ts';
+
+export interface McpOptions {
+  /** Makes the server for one request. */
+  readonly serverFor: (caller: Caller) => Server | McpServer;
+  /** What a credential needs for a tool; undefined for an unknown one. */
+  readonly scopeOf: (tool: string) => Scope | undefined;
+  readonly sessions: McpSessions;
+  readonly callers: AllowedCallers;
+  readonly site: Site;
+  /** Specification, Other bounds: 30 minutes. */
+  readonly connectionMs: number;
+  /** As the credential of the request is accepted now; undefined if it is refused. @throws if that is unknown */
+  readonly verify: (request: IncomingMessage) => Promise<Principal | undefined>;
+  /** Ends all streams. */
+  readonly ending: AbortSignal;
+  readonly log: Logger;
+}
+
+/** `/mcp` is an alias: official clients append it to an address. */
+const PATHS = { '/mcp': '', '/mcp/v3': 'V3' } as const;
+
+const KEEP_ALIVE_MS = 15_000;
+/** A call of 10,000 conversion events, and its frame. */
+const BODY_BYTES_MAX = 16 * 1024 * 1024;
+
+type Serve = (
+  path: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+  context: HandedOverContext,
+) => Promise<void>;
+
+export const mcpRoutes = (options: McpOptions): readonly HandedOverRoute[] => {
+  const post = servePost(options);
+  const { get, end } = serveSessions(options);
+  return Object.entries(PATHS).flatMap(([path, suffix]) => {
+    const base = { path, tag: 'MCP', access: 'exchange:read', resource: path, errors: 'envelope' } as const;
+    const as =
+      (serve: Serve): HandedOverRoute['serve'] =>
+      (request, response, context) => {
+        if (context.principal.kind === 'session') throw noCookie();
+        refuseForeignCaller(options.callers, request, response);
+        return serve(path, request, response, context);
+      };
+    const routes: readonly HandedOverRoute[] = [
+      {
+        ...base,
+        method: 'post',
+        operationId: `callMcp${suffix}`,
+        summary: 'A message of the Model Context Protocol',
+        serve: as(post),
+      },
+      {
+        ...base,
+        method: 'get',
+        operationId: `streamMcp${suffix}`,
+        summary: 'Stream of a session, for clients of protocol versions up to 2025-11-25',
+        limit: 'none',
+        serve: as(get),
+      },
+      {
+        ...base,
+        method: 'delete',
+        operationId: `endMcp${suffix}Session`,
+        summary: 'End of a session, for clients of protocol versions up to 2025-11-25',
+        serve: as(end),
+      },
+    ];
+    return routes;
+  });
+};
+
+const servePost = (options: McpOptions): Serve => {
+  const { log, serverFor, scopeOf, site, sessions } = options;
+  const factory: McpServerFactory = ({ authInfo }) => {
+    const extra: unknown = authInfo?.extra;
+    const { caller, session } = extra as Handed;
+    const server = serverFor(caller);
+    if (session !== undefined) linkToSession(server, { ...session, signal: caller.signal });
+    return server;
+  };
+  const report = (error: Error): void => log.debug({ err: error }, 'MCP');
+  const modern = createMcpHandler(factory, { legacy: 'reject', keepAliveMs: KEEP_ALIVE_MS, onerror: report });
+  const legacy = legacyStatelessFallback(factory, report);
+  options.ending.addEventListener('abort', () => void modern.close());
+
+  const answerLegacy = async (
+    request: Request,
+    { caller, parsedBody }: { readonly caller: Caller; readonly parsedBody: unknown },
+    holder: SessionHolder,
+  ): Promise<Response> => {
+    if (isInitializeRequest(parsedBody)) {
+      const answer = await legacy(request, handedOver({ caller }, parsedBody));
+      if (!answer.ok) return answer;
+      const headers = new Headers(answer.headers);
+      headers.set('Mcp-Session-Id', await sessions.begin(holder, parsedBody.params));
+      return new Response(answer.body, { status: answer.status, headers });
+    }
+    const id = request.headers.get('mcp-session-id');
+    if (id === null) return rpcResponse(rpcErrors.noSession);
+    const session = await sessions.use(holder, id);
+    if (session === undefined) return rpcResponse(rpcErrors.unknownSession);
+    if (isJSONRPCResponse(parsedBody)) {
+      await session.questions.answer(String(parsedBody.id), parsedBody);
+      return new Response(null, { status: 202 });
+    }
+    return legacy(request, handedOver({ caller, session }, parsedBody));
+  };
+
+  return async (path, request, response, context) => {
+    const bytes = await readJsonBytes(request, response, { bodyBytesMax: BODY_BYTES_MAX });
+    const parsedBody = parsedOf(bytes);
+    if (parsedBody === undefined) return sendRpcError(response, rpcErrors.parse);
+    refuseTools(parsedBody, (name) => {
+      const access = scopeOf(name);
+      if (access !== undefined) refuseScope({ access, resource: path }, context.principal, site);
+    });
+    response.setHeader('Cache-Control', 'no-store');
+    const fetch = async (received: Request): Promise<Response> => {
+      const caller = callerOf(context, received.signal);
+      return (await isLegacyRequest(received, parsedBody))
+        ? answerLegacy(received, { caller, parsedBody }, holderOf(context))
+        : modern.fetch(received, handedOver({ caller }, parsedBody));
+    };
+    // The adapter reads only these members of the request.
+    await toNodeHandler({ fetch }, { onerror: report })(
+      request as NodeIncomingMessageLike,
+      response,
+      parsedBody,
+    );
+  };
+};
+
+const serveSessions = ({
+  sessions,
+  connectionMs,
+  verify,
+  ending,
+}: McpOptions): { readonly get: Serve; readonly end: Serve } => {
+  const streams = createKeepAliveStreams({ everyMs: KEEP_ALIVE_MS, connectionMs });
+  ending.addEventListener('abort', () => streams.close());
+  const withSession =
+    (
+      serve: (
+        id: string,
+        holder: SessionHolder,
+        request: IncomingMessage,
+        response: ServerResponse,
+      ) => Promise<boolean>,
+    ): Serve =>
+    async (_path, request, response, context) => {
+      const id = request.headers['mcp-session-id'];
+      if (typeof id !== 'string') return sendRpcError(response, rpcErrors.noSession);
+      if (!(await serve(id, holderOf(context), request, response)))
+        sendRpcError(response, rpcErrors.unknownSession);
+    };
+  return {
+    get: withSession(async (id, holder, request, response) => {
+      if ((await sessions.use(holder, id)) === undefined) return false;
+      const isAllowed = async (): Promise<boolean> =>
+        (await verify(request)) !== undefined &&
+        !ending.aborted &&
+        (await sessions.use(holder, id)) !== undefined;
+      streams.open(id, response, isAllowed);
+      return true;
+    }),
+    end: withSession(async (id, holder, _request, response) => {
+      if (!(await sessions.end(holder, id))) return false;
+      response.writeHead(204).end();
+      return true;
+    }),
+  };
+};
+
+/** What the server of one request needs, through the SDK. */
+interface Handed {
+  readonly caller: Caller;
+  readonly session?: McpSession;
+}
+
+const handedOver = (extra: Handed, parsedBody: unknown): McpHandlerRequestOptions => ({
+  authInfo: { token: '', clientId: extra.caller.principal.actor, scopes: [], extra: { ...extra } },
+  parsedBody,
+});
+
+/** Only clients that can be asked have a need for it. */
+const linkToSession = (server: Server | McpServer, link: SessionLink): void => {
+  if (Object.keys(link.initialize.capabilities).length === 0) return;
+  const connect = server.connect.bind(server);
+  server.connect = async (inner) => {
+    const transport = new SessionTransport(inner, link);
+    await connect(transport);
+    transport.restore();
+  };
+};
+
+const holderOf = ({ principal }: HandedOverContext): SessionHolder => ({
+  customerId: principal.customerId,
+  credential: principal.actor,
+});
+
+const callerOf = ({ principal, client, requestId }: HandedOverContext, signal: AbortSignal): Caller => ({
+  principal: { ...principal, actor: actorOverMcp(principal.actor) },
+  client,
+  requestId,
+  signal,
+});
+
+const parsedOf = (bytes: Buffer | undefined): unknown => {
+  try {
+    return bytes === undefined ? undefined : (JSON.parse(bytes.toString()) as unknown);
+  } catch {
+    return undefined;
+  }
+};
+
+interface Message {
+  readonly method?: unknown;
+  readonly params?: { readonly name?: unknown };
+}
+
+/** MCP, Authorization: a missing scope is answered 403 before anything is done, so that clients ask for it. */
+const refuseTools = (body: unknown, refuse: (tool: string) => void): void => {
+  for (const message of [body].flat() as readonly (Message | null)[]) {
+    if (message?.method === 'tools/call' && typeof message.params?.name === 'string')
+      refuse(message.params.name);
+  }
+};
+
+const rpcResponse = (error: RpcError): Response =>
+  new Response(rpcErrorBody(error), {
+    status: error.status,
+    headers: { 'Content-Type': 'application/json' },
+  });
+
+const sendRpcError = (response: ServerResponse, error: RpcError): void =>
+  sendText(response, error.status, rpcErrorBody(error));
+
+const noCookie = (): ApiError =>
+  new ApiError({
+    code: 'FORBIDDEN',
+    message: 'Agents connect with an API key or an access token, not with the cookie of a signed-in person.',
+  });
