@@ -84,6 +84,7 @@ const kinds = {
     read: { operationId: 'getProposalRequest', params: { id: 'campaignId', executionId: 'id' } },
     lists: [{ operationId: 'listProposalRequests', ...ofCampaign }],
     summary: ['executionId', 'status', 'startedAt', 'completedAt'],
+    history: { noun: 'ProposalRequest', params: { id: 'campaignId', executionId: 'id' } },
   },
   creative_engine: {
     read: { operationId: 'getCreativeEngine', params: byId },

@@ -3,6 +3,7 @@ import { adcpError, createIdempotencyStore, InMemoryStateStore, memoryBackend } 
 import { createAdcpServer, type AdcpServer } from '@adcp/sdk/server/legacy/v5';
 import { z } from 'zod';
 import type { Behaviour } from './behaviour.ts';
+import { sandboxProducts } from './products.ts';
 import type { Holdings } from './holdings.ts';
 import type { Tasks } from './agent-tasks.ts';
 
@@ -62,6 +63,7 @@ export const adcpServers = (parts: AdcpServerParts): (() => AdcpServer) => {
       resolveAccount: async (reference) => ({ id: JSON.stringify(reference) }),
       // The standard name contains a slash, which MCP servers warn about.
       customTools: { tasks_get: getTask },
+      mediaBuy: { getProducts: async (asked) => answer(sandboxProducts(asked)) },
       eventTracking: {
         syncAudiences: (params) =>
           run(parts, {
