@@ -382,6 +382,13 @@ const served: Readonly<Record<string, readonly Example[]>> = {
   ],
   'sellers retire': [{ words: () => ['1001'], lines: [{ sellerId: 1001, retired: true }] }],
   'sellers reopen': [{ words: () => ['1001'], lines: [{ sellerId: 1001, retired: false }] }],
+  'sellers connect': [
+    {
+      words: () => ['1001', '--agent-url', 'https://ads.example.com/mcp'],
+      lines: [{ sellerId: 1001, name: 'Papers' }],
+    },
+  ],
+  'sellers disconnect': [{ words: () => ['1001'], lines: [{ sellerId: 1001, name: 'Papers' }] }],
   'sellers list': [{ lines: [{ sellerId: 1, retired: false }], isLonger: true }],
   'creatives review': [
     {
