@@ -4,6 +4,7 @@ import {
   createRequestStateCodec,
   inputRequired,
   type CallToolResult,
+  type ClientCapabilities,
   type InputRequiredResult,
   type RequestStateCodec,
   type ServerContext,
@@ -23,13 +24,17 @@ interface State {
   readonly confirmationUid: string;
 }
 
-/** The client asks the person for the confirmation, where it can (protocol versions from 2026-07-28). */
+/** The client asks the person for the confirmation, where it can. */
 export interface Elicitation {
   /** @throws if the state was modified, is too old, or was given to another caller */
   readonly verify: (state: string, context: ServerContext) => Promise<unknown>;
-  /** @param run calls the tool, with the confirmation if the person gave it */
+  /**
+   * @param declared by the client of a session, at its beginning
+   * @param run calls the tool, with the confirmation if the person gave it
+   */
   readonly around: (
     context: ServerContext,
+    declared: Declared,
     run: (confirmationUid?: string) => Promise<CallToolResult>,
   ) => Promise<CallToolResult | InputRequiredResult>;
 }
@@ -46,7 +51,7 @@ export const createElicitation = (key: () => Promise<Uint8Array>): Elicitation =
   };
   return {
     verify: async (state, context) => (await codec()).verify(state, context),
-    around: async (context, run) => {
+    around: async (context, declared, run) => {
       const { mcpReq } = context;
       const state = mcpReq.requestState<State>();
       if (state !== undefined) {
@@ -59,7 +64,7 @@ export const createElicitation = (key: () => Promise<Uint8Array>): Elicitation =
         readonly confirmation?: Confirmation;
       };
       if (content?.action !== PENDING || content.confirmation === undefined) return result;
-      if (!canElicit(context)) return result;
+      if (!canElicit(context, declared)) return result;
       const { summary, confirmationUid } = content.confirmation;
       return inputRequired({
         inputRequests: { confirm: inputRequired.elicit({ message: summary, requestedSchema: Answer }) },
@@ -72,10 +77,11 @@ export const createElicitation = (key: () => Promise<Uint8Array>): Elicitation =
 const callerOf = ({ mcpReq, http }: ServerContext): string =>
   `${mcpReq.method}\n${http?.authInfo?.clientId ?? ''}`;
 
-const canElicit = ({ mcpReq }: ServerContext): boolean => {
-  const capabilities = mcpReq.envelope?.[CLIENT_CAPABILITIES_META_KEY as keyof typeof mcpReq.envelope] as
-    { readonly elicitation?: { readonly form?: unknown; readonly url?: unknown } } | undefined;
-  const elicitation = capabilities?.elicitation;
-  // An empty declaration means forms (MCP, Elicitation, Capabilities).
+type Declared = ClientCapabilities['elicitation'];
+
+/** An empty declaration means forms (MCP, Elicitation, Capabilities). */
+const canElicit = ({ mcpReq }: ServerContext, ofSession: Declared): boolean => {
+  const envelope = mcpReq.envelope as Readonly<Record<string, ClientCapabilities>> | undefined;
+  const elicitation = envelope?.[CLIENT_CAPABILITIES_META_KEY]?.elicitation ?? ofSession;
   return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
 };

@@ -59,7 +59,8 @@ export const createServers = (options: ServerOptions): ((caller: Caller) => Serv
       if (called === undefined)
         return refusalResult(unknownTool(params.name, offeredTo(caller.principal.scopes)));
       const signal = AbortSignal.any([caller.signal, context.mcpReq.signal]);
-      return options.elicitation.around(context, (confirmationUid) =>
+      const declared = server.getClientCapabilities()?.elicitation;
+      return options.elicitation.around(context, declared, (confirmationUid) =>
         callTool(options, called, { given: params.arguments ?? {}, confirmationUid }, { ...caller, signal }),
       );
     });

@@ -298,15 +298,23 @@ describe('a client that can ask the person', () => {
     expect(await callWith(changing(() => ({})))).toMatchObject({ content: { action: 'launched' } });
   });
 
-  it('of an earlier protocol version gets the confirmation in the result', async () => {
+  it('of an earlier protocol version asks the person, too, if it can; else the result has the confirmation', async () => {
     const campaignId = await draft();
-    for (const how of [
-      connectV1,
-      connectV2('legacy', () => ({ action: 'accept', content: { confirm: true } })),
-    ]) {
-      const earlier = await connect(account, how);
-      await pendingOf('launch_campaign', { campaignId }, earlier);
-      await earlier.close();
-    }
+    const plain = await connect(account, connectV1);
+    await pendingOf('launch_campaign', { campaignId }, plain);
+    await plain.close();
+    const asking = await connect(account, connectV2('legacy', accept));
+    const launch = { campaignId, idempotencyKey: newKey() };
+    expect(await asking.call('launch_campaign', launch)).toMatchObject({ content: { action: 'launched' } });
+    await asking.close();
+    const declining = await connect(
+      account,
+      connectV2('legacy', () => ({ action: 'decline' })),
+    );
+    const another = { campaignId: await draft(), idempotencyKey: newKey() };
+    expect(await declining.call('launch_campaign', another)).toMatchObject({
+      content: { action: 'declined' },
+    });
+    await declining.close();
   });
 });
