@@ -42,6 +42,8 @@ export const openPostgresJobs = async (
       },
       log,
     );
+    // Each queue and each worker listens for its errors.
+    pool.setMaxListeners(0);
     pools.set(use, pool);
     return pool;
   };

@@ -313,7 +313,7 @@ describe('/openapi.json', () => {
     for (const [path, item] of Object.entries(paths)) {
       for (const [method, { operationId, security }] of Object.entries(item)) {
         const operation = `${method} ${path} ${operationId}`;
-        const isForScope = path.startsWith('/api/') && !/\/uploads\/\{|\.(?:yaml|md)$/.test(path);
+        const isForScope = /^\/(?:api|mcp)\b/.test(path) && !/\/uploads\/\{|\.(?:yaml|md)$/.test(path);
         const ofScope = [
           { bearer: [expect.stringMatching(/^exchange:/)] },
           ...(/\/(?:review|connected-apps(?:\/\{grantId\})?)$/.test(path)
