@@ -11,6 +11,7 @@ import { history } from './history.ts';
 import { eventStoreDbClient } from './eventstoredb-client.ts';
 import { eventStoreDbElections } from './eventstoredb-elections.ts';
 import { flatMemory } from './memory-flat.ts';
+import { toolCalls } from './mcp.ts';
 import { idleMemory } from './memory.ts';
 import { idleProcessor } from './idle.ts';
 import { liveProjection } from './projection.ts';
@@ -41,6 +42,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   'bare-node': bareNodeReads,
   'read-your-writes': readYourWrites,
   detail: creativeDetails,
+  mcp: toolCalls,
   key: keyedWrites,
   kernel: kernelOverhead,
   gate: gateCost,
