@@ -27,7 +27,7 @@ export interface Guide {
   readonly tell: (text: string) => void;
   /**
    * Prints the request and the answer.
-   * @param path below `/api/v2/buyer`, or an absolute URL
+   * @param path below `/api/v2/buyer`, that of the tools, or an absolute URL
    * @throws StumbledError
    */
   readonly ask: <T>(method: string, path: string, schema: z.ZodType<T>, asked?: RequestOptions) => Promise<T>;
@@ -59,11 +59,10 @@ export interface GuideOptions {
 export const createGuide = ({ url, key, chapters, print, pause }: GuideOptions): Guide => {
   let chapter = 0;
   const seen: RequestRecord[] = [];
-  const addressOf = (path: string): string => (path.startsWith('http') ? path : `${url}/api/v2/buyer${path}`);
 
   const send = async (method: string, path: string, asked: RequestOptions) => {
     const isJson = asked.bytes === undefined && asked.body !== undefined;
-    const answer = await fetch(addressOf(path), {
+    const answer = await fetch(path.startsWith('http') ? path : `${url}${pathOf(path)}`, {
       method,
       headers: {
         // Absolute URLs are signed upload addresses or other hosts: neither may receive the key.
@@ -101,7 +100,7 @@ export const createGuide = ({ url, key, chapters, print, pause }: GuideOptions):
     tell: (text) => print(`\n${text}\n`),
     ask: async (method, path, schema, asked = {}) => {
       const shown = withoutToken(path);
-      print(`\n> ${method} ${path.startsWith('http') ? shown : `/api/v2/buyer${shown}`}\n`);
+      print(`\n> ${method} ${path.startsWith('http') ? shown : pathOf(shown)}\n`);
       for (const [name, value] of Object.entries(asked.headers ?? {})) print(`> ${name}: ${value}\n`);
       if (asked.bytes !== undefined) print(`> ${asked.bytes.length} bytes\n`);
       else if (asked.body !== undefined) print(`${indented(JSON.stringify(asked.body, null, 2), '> ')}\n`);
@@ -130,6 +129,10 @@ export const createGuide = ({ url, key, chapters, print, pause }: GuideOptions):
     },
   };
 };
+
+export const TOOLS = '/mcp/v3';
+
+const pathOf = (path: string): string => (path === TOOLS ? path : `/api/v2/buyer${path}`);
 
 interface RawAnswer {
   readonly status: number;

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { blue, green, red } from './pictures.ts';
-import { StumbledError, type Guide } from './guide.ts';
+import { StumbledError, TOOLS, type Guide } from './guide.ts';
 
 export interface Agent {
   readonly url: string;
@@ -68,9 +68,11 @@ export const walk = async (guide: Guide, agent: Agent): Promise<void> => {
   await conversions(guide, advertiserId);
   await chapter('History');
   await past(guide);
+  await chapter('Tools for agents');
+  await tools(guide, advertiserId);
 };
 
-export const CHAPTERS = 10;
+export const CHAPTERS = 11;
 
 interface TourAgent {
   readonly id: string;
@@ -318,6 +320,44 @@ const past = async ({ tell, ask }: Guide): Promise<void> => {
     renamed?.before === 'Boots & Co' && renamed.after === 'Boots and Sons',
     'the diff does not show both names',
   );
+};
+
+const PROTOCOL = '2026-07-28';
+
+/** Clients of the Model Context Protocol send this for their user. */
+const tools = async ({ tell, ask }: Guide, advertiserId: number): Promise<void> => {
+  const Result = z.object({ result: z.object({ structuredContent: z.looseObject({}) }) });
+  const call = async <T>(name: string, given: object, schema: z.ZodType<T>): Promise<T> => {
+    const _meta = {
+      'io.modelcontextprotocol/protocolVersion': PROTOCOL,
+      'io.modelcontextprotocol/clientCapabilities': {},
+      'io.modelcontextprotocol/clientInfo': { name: 'tour', version: '1.0.0' },
+    };
+    const headers = {
+      Accept: 'application/json, text/event-stream',
+      'Mcp-Protocol-Version': PROTOCOL,
+      'Mcp-Method': 'tools/call',
+      'Mcp-Name': name,
+    };
+    const params = { name, arguments: given, _meta };
+    const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params };
+    const { result } = await ask('POST', TOOLS, Result, { body, headers });
+    return schema.parse(result.structuredContent);
+  };
+  tell('An AI agent uses the same exchange as tools. It plans a campaign:');
+  const Saved = z.object({ action: z.string(), object: z.object({ id: z.string() }) });
+  const { action, object } = await call(
+    'save_campaign',
+    { advertiserId, name: 'Autumn', brief: 'Reach hikers', idempotencyKey: `tour-${randomUUID()}` },
+    Saved,
+  );
+  expectThat(action === 'created', `the campaign was ${action}`);
+  tell('And it can say who wrote the brief: itself.');
+  const Explained = z.object({
+    members: z.array(z.object({ value: z.unknown(), setBy: z.object({ actorOrigin: z.string() }) })),
+  });
+  const { members } = await call('explain', { kind: 'campaign', id: object.id, path: '/brief' }, Explained);
+  expectThat(members[0]?.setBy.actorOrigin === 'MCP', 'the brief is explained otherwise');
 };
 
 const conversions = async ({ tell, ask }: Guide, advertiserId: number): Promise<void> => {

@@ -25,8 +25,8 @@ it(
     });
     const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
     expect({ stderr, status: child.exitCode }).toEqual({ stderr: '', status: 0 });
-    expect([...stdout.matchAll(/^=== (\d+) of 11: /gm)].map(([, chapter]) => Number(chapter))).toEqual(
-      Array.from({ length: 11 }, (_, n) => n + 1),
+    expect([...stdout.matchAll(/^=== (\d+) of 12: /gm)].map(([, chapter]) => Number(chapter))).toEqual(
+      Array.from({ length: 12 }, (_, n) => n + 1),
     );
     expect(stdout).toMatch(/^\.\.\. \d+ more lines$/m);
     expect(stdout).not.toContain('Press Enter');
@@ -154,10 +154,10 @@ describe('on a running service', () => {
       const waits = (chapters: number): Promise<unknown> =>
         until(async () => shown.split('Press Enter').length - 1 === chapters, TOUR_MS_MAX);
       await waits(1);
-      expect(shown).not.toContain('=== 2 of 11');
+      expect(shown).not.toContain('=== 2 of 12');
       child.stdin.write('\n');
       await waits(2);
-      expect(shown).toContain('=== 2 of 11');
+      expect(shown).toContain('=== 2 of 12');
       child.stdin.write('\u0003');
       expect((await exited)[0]).toBe(130);
       await own.drop();
