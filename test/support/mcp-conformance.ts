@@ -14,3 +14,17 @@ export const newNode = (words: readonly string[]): readonly [string, readonly st
   isNewEnough
     ? [process.execPath, words]
     : ['npm', ['exec', '--yes', `--package=${NODE_24}`, '-c', ['node', ...words].join(' ')]];
+
+const INSPECTOR = '@modelcontextprotocol/inspector@2.12.0';
+
+/** The command line of MCP Inspector, which needs Node.js 22, too. @returns the program, and its words */
+export const inspector = (words: readonly string[]): readonly [string, readonly string[]] => [
+  'npm',
+  [
+    'exec',
+    '--yes',
+    ...[...(isNewEnough ? [] : [NODE_24]), INSPECTOR].map((name) => `--package=${name}`),
+    '-c',
+    ['mcp-inspector', '--cli', ...words].join(' '),
+  ],
+];
