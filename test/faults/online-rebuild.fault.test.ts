@@ -183,6 +183,12 @@ const fill = async (): Promise<void> => {
     }),
     await api.post(`/campaigns/${campaign.id}/creatives/create`, { name: 'Banner', formatKind: 'image' }),
     await api.post(`/campaigns/${campaign.id}/creative-sessions`, { title: 'S', prompt: 'P' }),
+    await api.post(`/campaigns/${campaign.id}/proposal-requests`, { sellerIds: [1] }),
+    // It gets nothing: its deliveries would change while read models are compared.
+    await api.post('/webhook-subscriptions', {
+      url: 'https://hooks.example.com/',
+      eventTypes: ['task.failed'],
+    }),
     await api.post(`/advertisers/${first}/syndicate`, {
       resourceType: 'AUDIENCE',
       resourceId: 'customers',
@@ -190,9 +196,23 @@ const fill = async (): Promise<void> => {
       enabled: true,
     }),
   );
+  await reportDelivery();
   expect(answers.map(({ status, text }) => (status < 300 ? 'done' : text))).toEqual(
     answers.map(() => 'done'),
   );
+};
+
+/** As the worker that asks sellers appends it. */
+const reportDelivery = async (): Promise<void> => {
+  const day = new Date().toISOString().slice(0, 10);
+  const data = { sellerId: 1, day, buys: [{ mediaBuyId: 'mb', impressions: 1, currency: 'USD' }] };
+  const { metadata } = sampleEvent();
+  const event = {
+    ...sampleEvent({ type: 'SellerDeliveryReported', data }),
+    metadata: { ...metadata, customerId: account.customerId },
+  };
+  const stream = `sellerDelivery-${account.customerId}-1-${day.replaceAll('-', '')}`;
+  await service.store.append(stream, [event], 'no-stream');
 };
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
