@@ -63,8 +63,8 @@ const FAULT_EVERY_MS = 350;
 const FAULT_EVERY_COMMANDS = 3;
 const LOOK_EVERY_MS = 200;
 
-/** The run passes no failpoints of copies (`online-rebuild.fault`) or mails (`mails.fault`). */
-const failpointNames = allFailpoints.filter((name) => !name.startsWith('copy-') && !name.endsWith('-mail'));
+/** Other fault suites pass those of copies (`online-rebuild`), mails (`mails`) and webhooks (`webhooks`). */
+const failpointNames = allFailpoints.filter((name) => !/^(?:copy|webhook)-|-mail$/.test(name));
 
 /** Shared, because each process reads secrets that another has written. */
 const SECRET_KEYS = `faults:${'A'.repeat(43)}`;
