@@ -51,9 +51,11 @@ const run = async (
   await symlink(join(packageDirectory, 'node_modules'), join(folder, 'node_modules'));
   const receiver = `127.0.0.1:${await freePort()}`;
   const script = scriptOf(steps)
-    .replaceAll('http://127.0.0.1:3000', service.baseUrl)
-    .replaceAll('http://127.0.0.1:4300', new URL(agent.url).origin)
-    .replaceAll('127.0.0.1:4400', receiver)
+    // In one pass: a port of this run may begin with the digits of another of these.
+    .replaceAll(/http:\/\/127\.0\.0\.1:(3000|4300)\b/g, (_, port) =>
+      port === '3000' ? service.baseUrl : new URL(agent.url).origin,
+    )
+    .replaceAll(/127\.0\.0\.1:4400\b/g, receiver)
     .replaceAll("4400, '127.0.0.1'", `${new URL(`http://${receiver}`).port}, '127.0.0.1'`)
     .replaceAll('.data/', `${service.dataDir}/`)
     .replaceAll(/npx exchange/g, `"${process.execPath}" --no-warnings "${shippedProgram('exchange.js')}"`);
