@@ -49,7 +49,7 @@ export const allTools = ({ version, operations, cursors, confirmations }: ToolSe
     listEventsTool(operations),
     getDeliveryTool(operations),
     auditLogTool(reads),
-    requestProposalsTool,
+    requestProposalsTool(operations),
     ...writing.map((definition) => writeTool(writes, definition)),
   ];
 };

@@ -1,6 +1,11 @@
 /** Refusals of the transport (JSON-RPC 2.0, section 5.1), before a message is understood. */
 export const rpcErrors = {
   parse: { status: 400, code: -32_700, message: 'Parse error: the body is not JSON.' },
+  batch: {
+    status: 400,
+    code: -32_600,
+    message: 'Invalid Request: batches are not supported. Send each message in a request of its own.',
+  },
   noSession: {
     status: 400,
     code: -32_000,

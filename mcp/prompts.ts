@@ -64,7 +64,7 @@ const prompts: readonly PromptText[] = [
     text: ({ advertiserId, days = '7' }) =>
       `Report what the campaigns of advertiser ${advertiserId} delivered in the last ${days} days, with get_delivery.\n` +
       'Group by campaign and currency; never add up amounts of different currencies. ' +
-      'A metric that is absent was reported by nobody: say so, and do not take it for zero. End with what needs attention.',
+      'An absent metric has no report: say so, and do not take it for zero. End with what needs attention.',
   },
 ];
 

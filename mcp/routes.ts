@@ -139,10 +139,10 @@ const servePost = (options: McpOptions): Serve => {
     const bytes = await readJsonBytes(request, response, { bodyBytesMax: BODY_BYTES_MAX });
     const parsedBody = parsedOf(bytes);
     if (parsedBody === undefined) return sendRpcError(response, rpcErrors.parse);
-    refuseTools(parsedBody, (name) => {
-      const access = scopeOf(name);
-      if (access !== undefined) refuseScope({ access, resource: path }, context.principal, site);
-    });
+    // A request counts once against the limit of its credential, so it holds one message.
+    if (Array.isArray(parsedBody)) return sendRpcError(response, rpcErrors.batch);
+    const access = scopeOf(calledTool(parsedBody) ?? '');
+    if (access !== undefined) refuseScope({ access, resource: path }, context.principal, site);
     response.setHeader('Cache-Control', 'no-store');
     const fetch = async (received: Request): Promise<Response> => {
       const caller = callerOf(context, received.signal);
@@ -248,11 +248,10 @@ interface Message {
 }
 
 /** MCP, Authorization: a missing scope is answered 403 before anything is done, so that clients ask for it. */
-const refuseTools = (body: unknown, refuse: (tool: string) => void): void => {
-  for (const message of [body].flat() as readonly (Message | null)[]) {
-    if (message?.method === 'tools/call' && typeof message.params?.name === 'string')
-      refuse(message.params.name);
-  }
+const calledTool = (body: unknown): string | undefined => {
+  const message = body as Message | null;
+  const name = message?.method === 'tools/call' ? message.params?.name : undefined;
+  return typeof name === 'string' ? name : undefined;
 };
 
 const rpcResponse = (error: RpcError): Response =>

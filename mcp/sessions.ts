@@ -3,7 +3,7 @@ import type { InitializeRequestParams } from '@modelcontextprotocol/server';
 import type { Pool } from 'pg';
 import { sessionQuestions, type SessionQuestions } from './session-questions.ts';
 
-/** Whose session it is: nobody else can use it. */
+/** Only this credential can use the session. */
 export interface SessionHolder {
   readonly customerId: number;
   readonly credential: string;

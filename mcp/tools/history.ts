@@ -149,7 +149,7 @@ export const diffTool = (services: ReadTools): Tool => {
         asked: queryOf(given),
         others: () => ({ from: found?.from, to: found?.to }),
         read: async (position, limit) => {
-          // The next page is of the same two revisions, whatever has happened since.
+          // The next page is of the same two revisions, also after further changes.
           const [from = given.from, to = given.to] = position?.split('|')[0]?.split('-') ?? [];
           const query = { ...place.query, from, to };
           const asked = call.invoke(`get${noun}Difference`, { ...place, query });

@@ -176,6 +176,15 @@ describe('who may connect', () => {
     expect([broken.status, parsed(broken)]).toEqual([400, rpcError(-32_700, expect.any(String))]);
   });
 
+  it('a batch is refused: it would be counted as one call', async () => {
+    const id = await begin();
+    const batch = await post([ping, { ...ping, id: 3 }], { 'Mcp-Session-Id': id });
+    expect([batch.status, parsed(batch)]).toEqual([
+      400,
+      rpcError(-32_600, expect.stringContaining('batches')),
+    ]);
+  });
+
   it('a POST is counted, a stream is not', async () => {
     const id = await begin();
     const left = async () =>

@@ -164,7 +164,7 @@ interface EndpointRow {
 const ms = (interval: string): string => `(extract(epoch from ${interval}) * 1000)::float8`;
 
 /**
- * Of $1, $2. A request of the subscriber ends the pause of a slow endpoint: it may have another URL, or be repaired. It
+ * Parameters: account, subscription. A request of the subscriber ends the pause of a slow endpoint: it may have another URL, or be repaired. It
  * still gets one delivery first.
  */
 const ENDPOINT = `
