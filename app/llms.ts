@@ -6,6 +6,7 @@ export const llms = (baseUrl: string): string => `# Buyer Exchange
 
 - [How to use it](${baseUrl}/skill.md): authentication, idempotency, errors, the main calls in order
 - [Tools](${baseUrl}/mcp/v3): the Model Context Protocol over streamable HTTP, with an API key or OAuth
+- [AdCP](${baseUrl}/guides/adcp-agent.md): the connected sellers as one AdCP agent, at ${baseUrl}/adcp/mcp
 - [API](${baseUrl}/openapi.yaml): every endpoint with its fields and bounds, OpenAPI 3.1
 
 ## Optional

@@ -10,16 +10,17 @@ export const createMetrics = (): Registry => {
 
 export const requestDurations = (registry: Registry): Histogram =>
   new Histogram({
-    name: 'http_request_duration_seconds',
+    // Name and labels of OpenTelemetry's conventions for HTTP servers: dashboards of others fit.
+    name: 'http_server_request_duration_seconds',
     help: 'Time from the request to the end of its answer',
-    labelNames: ['route', 'method', 'status'],
-    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
+    labelNames: ['http_route', 'http_request_method', 'http_response_status_code'],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
     registers: [registry],
   });
 
 export const registerStreamMetrics = (registry: Registry, open: () => number): void => {
   const gauge: Gauge = new Gauge({
-    name: 'realtime_streams',
+    name: 'exchange_realtime_streams',
     help: 'Open realtime streams of this process',
     registers: [registry],
     collect: () => gauge.set(open()),
@@ -31,7 +32,7 @@ export const registerAnswerMetrics = (
   answers: Pick<AnswerCache, 'hits' | 'misses'>,
 ): void => {
   const counter: Counter = new Counter({
-    name: 'read_answers_total',
+    name: 'exchange_read_answers_total',
     help: 'Answers of reads, by whether they were ready in memory',
     labelNames: ['from'],
     registers: [registry],
@@ -48,7 +49,6 @@ export const registerLedgerMetrics = (registry: Registry, ledgers: Pick<Ledgers,
     sources: 'Event sources whose conversion events this process has in memory',
     bytes: 'Memory of these event sources, in bytes',
     fingerprints: 'Conversion events in memory',
-    evicted: 'Event sources evicted from memory since the start',
   };
   for (const figure of Object.keys(help) as (keyof typeof help)[]) {
     const gauge: Gauge = new Gauge({
@@ -58,4 +58,13 @@ export const registerLedgerMetrics = (registry: Registry, ledgers: Pick<Ledgers,
       collect: () => gauge.set(ledgers.figures()[figure]),
     });
   }
+  const evicted: Counter = new Counter({
+    name: 'exchange_conversions_index_evicted_total',
+    help: 'Event sources evicted from memory',
+    registers: [registry],
+    collect: () => {
+      evicted.reset();
+      evicted.inc(ledgers.figures().evicted);
+    },
+  });
 };

@@ -18,8 +18,8 @@ const SHOWN: readonly string[] = ['request', 'stopping', 'stopped'];
 const MARGIN = 17;
 const ONE_LINE_UP = '\u001B[1A\u001B[2K';
 
-/** On a terminal, repeated attempts update a single line. @param all also prints what only operators need */
-export const prettyOutput = (screen: Screen, all: boolean): DestinationStream => {
+/** On a terminal, repeated attempts update a single line. @param isWhole also prints what only operators need */
+export const prettyOutput = (screen: Screen, isWhole: () => boolean): DestinationStream => {
   const isTerminal = screen.isTTY === true;
   const print = prettyFactory({
     colorize: isTerminal && isColorSupported,
@@ -31,7 +31,7 @@ export const prettyOutput = (screen: Screen, all: boolean): DestinationStream =>
   return {
     write: (line) => {
       const record = LogRecord.parse(JSON.parse(line));
-      if (!all && record.level <= INFO && !SHOWN.includes(record.msg)) return;
+      if (!isWhole() && record.level <= INFO && !SHOWN.includes(record.msg)) return;
       const isAttempt = isTerminal && record.attempt !== undefined && record.err === undefined;
       const shown = isAttempt ? attemptOf(record, screen.columns || 80) : plainOf(record);
       const isUpdate = isAttempt && wasAttempt && record.attempt !== 1;

@@ -5,6 +5,7 @@ import type { Registry } from 'prom-client';
 import { createFeedCursors } from '../query/notifications/cursor.ts';
 import { createHub, type HubTimes } from '../query/realtime/hub.ts';
 import { createLiveFeed } from '../query/realtime/read-live-feed.ts';
+import type { UserStreams } from '../query/realtime/open-for-user.ts';
 import { realtimeRoute } from '../query/realtime/routes.ts';
 import type { ProjectionProgress } from '../shared/follow-log/projection-progress.ts';
 import type { Authenticate } from '../shared/http/authenticate.ts';
@@ -31,6 +32,7 @@ export interface RealtimeParts {
 
 export interface Realtime {
   readonly route: AnyRoute;
+  readonly streams: Pick<UserStreams, 'hub' | 'openStreams'>;
   /** After the end of all streams: otherwise they would count for their users until they expire. */
   close(): Promise<void>;
 }
@@ -59,6 +61,7 @@ export const createRealtime = (parts: RealtimeParts): Realtime => {
   };
   registerStreamMetrics(registry, () => hub.size());
   return {
+    streams: { hub, openStreams },
     route: realtimeRoute({ hub, cursors, openStreams, verify }),
     close: () =>
       openStreams

@@ -34,6 +34,8 @@ import { openObjectStore } from '../shared/storage/open-object-store.ts';
 import { housekeeping, sweepDrafts } from './housekeeping.ts';
 import { openInstallation, type Installation } from './installation.ts';
 import { createMetrics } from './metrics.ts';
+import { createLogLevel } from '../shared/operator/log-level.ts';
+import { startOperatorListener, type OperatorListener } from '../shared/operator/operator-listener.ts';
 import { createProjector, type Projector } from './projector.ts';
 import { assetStoreReadiness, databaseReadiness, eventStoreReadiness } from './readiness-checks.ts';
 import { createWeb, type Web } from './web.ts';
@@ -41,6 +43,8 @@ import { createWorker, type Worker } from './worker.ts';
 
 export interface Service {
   readonly baseUrl: string;
+  /** The address of the listener for operators. */
+  readonly operatorUrl: string;
   readonly installation: Installation;
   /** True once everything runs; until then the service answers 503. False when it was stopped before. */
   readonly prepared: Promise<boolean>;
@@ -72,10 +76,10 @@ export const startService = async (
   onAnswer?: RouteServices['onAnswer'],
   replace: Replacements = {},
 ): Promise<Service> => {
+  const logLevel = createLogLevel(log);
   const installation = await openReplaced(config, log, replace);
   const { pool, keys } = installation;
-  const registry = createMetrics();
-  installation.registerMetrics(registry);
+  const registry = metricsOf(installation);
   const objects = await openObjectStore(config.ASSET_STORE_URL, config.DATA_DIR);
   const rateLimits = openRateLimits(config, installation, registry, log);
   const idempotency = openIdempotency(installation, replace);
@@ -83,26 +87,20 @@ export const startService = async (
   const uses = createCredentialUses(pool, clock);
   const [progress, changes] = [createProjectionProgress(), createProjectionProgress()];
   const ending = new AbortController();
-  let server: RunningServer | undefined;
+  let [server, operator]: [RunningServer?, OperatorListener?] = [];
   const port = (): number => server?.port ?? config.PORT;
   const baseUrl = (): string => baseUrlOf(config, port());
 
-  const projector = createProjector({
-    ...installation,
-    config,
-    projections: allProjections.map((one) => replace.projection?.(one) ?? one),
-    progress,
-    changes,
-    registry,
-    log,
-  });
+  const projections = allProjections.map((one) => replace.projection?.(one) ?? one);
+  const everywhere = { config, registry, log };
+  const projector = createProjector({ ...installation, ...everywhere, projections, progress, changes });
   const expired = housekeeping({ ...installation, objects, log });
   const purged = { ...expired, 'idempotency keys': idempotency, 'rate windows': rateLimits, confirmations };
   const stores = { ...installation, objects };
-  const worker = createWorker({ ...stores, config, changes, purged, baseUrl, log, registry, replace });
+  const worker = createWorker({ ...stores, ...everywhere, changes, purged, baseUrl, replace });
   const web = createWeb({
     ...stores,
-    config,
+    ...everywhere,
     rateLimits,
     idempotency,
     confirmations,
@@ -113,8 +111,6 @@ export const startService = async (
     port,
     isPrepared: () => projector.isRunning(),
     ending: ending.signal,
-    registry,
-    log,
     onAnswer,
     replace,
   });
@@ -134,10 +130,13 @@ export const startService = async (
     ending.abort();
     await server?.drain();
     await endParts({ worker, projector, web, rateLimits, uses, log });
+    await operator?.close();
     await installation.close();
   };
   server = await startServer(web.app, listenOptions(config, replace), log).catch(closeAfterFailure(stop));
-  return { baseUrl: baseUrl(), installation, prepared, stop };
+  const forOperators = { ...everywhere, ...operatorOptions(config), logLevel, board: worker.queues };
+  operator = await startOperatorListener(forOperators).catch(closeAfterFailure(stop));
+  return { baseUrl: baseUrl(), operatorUrl: operator.url, installation, prepared, stop };
 };
 
 interface Parts {
@@ -158,6 +157,12 @@ const endParts = async ({ worker, projector, web, rateLimits, uses, log }: Parts
 const openReplaced = async (config: Config, log: Logger, replace: Replacements): Promise<Installation> => {
   const installation = await openInstallation(config, 'exchange', log, replace.storeTimeouts);
   return { ...installation, store: replace.store?.(installation.store) ?? installation.store };
+};
+
+const metricsOf = (installation: Installation): Registry => {
+  const registry = createMetrics();
+  installation.registerMetrics(registry);
+  return registry;
 };
 
 const openRateLimits = (
@@ -212,6 +217,15 @@ const listenOptions = (
   headers: securityHeaders(BASE_URL?.startsWith('https:') ?? false),
   ...(timeouts !== undefined && { timeouts }),
 });
+
+/** After the port of the service, so that several processes on one machine find their own. */
+const operatorOptions = ({ OPERATOR_HOST: host, OPERATOR_PORT, PORT }: Config) => ({
+  host,
+  port: OPERATOR_PORT ?? (PORT === 0 || PORT === PORT_MAX ? 0 : PORT + 1),
+  anyPort: OPERATOR_PORT === undefined,
+});
+
+const PORT_MAX = 65_535;
 
 const flushAll = async (
   buffers: Readonly<Record<string, { flush(): Promise<void> }>>,

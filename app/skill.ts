@@ -79,6 +79,9 @@ up to 2026-07-28, with the same credentials; for OAuth with the parameter \`reso
 \`idempotencyKey\`. Some writes answer \`pending_confirmation\` first: show the person its summary, then repeat the call with
 \`confirm: true\` and its \`confirmationUid\`.
 
+If you speak AdCP 3, ${baseUrl}/adcp/mcp is an agent that asks all connected sellers: \`get_products\` and
+\`get_media_buy_delivery\` (${baseUrl}/guides/adcp-agent.md).
+
 ## Limits
 
 By default a key or a token may send 100 requests a minute, and an address without one 100 a minute. Every counted answer

@@ -16,7 +16,8 @@ import { verifyApiKey } from '../query/accounts/verify-api-key.ts';
 import { verifySession } from '../query/accounts/verify-session.ts';
 import { systemClock as clock } from '../shared/async/clock.ts';
 import type { SnapshotStore } from '../shared/aggregate/snapshots.ts';
-import type { Config } from './config.ts';
+import { limitsOf, type Config } from './config.ts';
+import { conversionsMemoryBytes } from './conversions-memory.ts';
 import type { EventStore } from '../shared/event-store/event-store.ts';
 import { createApp } from '../shared/http/app.ts';
 import { createAuthenticate, type CredentialVerifiers } from '../shared/http/authenticate.ts';
@@ -43,10 +44,13 @@ import type { SecretStore } from '../shared/secrets/secret-store.ts';
 import type { ObjectStore } from '../shared/storage/object-store.ts';
 import { version } from './version.ts';
 import { apiRoutes } from './api.ts';
-import { consoleRoutes } from './console-pages.ts';
+import { consoleAppRoutes } from './console-app.ts';
 import { auditedKinds } from '../query/history/all-kinds.ts';
 import { subjectsOfRoutes } from './subjects-of-routes.ts';
 import { registerLedgerMetrics, requestDurations } from './metrics.ts';
+import { apiReferenceRoutes } from './api-reference.ts';
+import { guidesRoute } from './api-document/guides.ts';
+import { apiTexts } from './api-document/texts.ts';
 import { createMcp } from './mcp.ts';
 import { createRealtime, type Realtime } from './realtime.ts';
 import { llms } from './llms.ts';
@@ -89,13 +93,24 @@ export interface WebOptions {
   };
 }
 
-const MIB = 1024 * 1024;
-
 export interface Web {
   readonly app: Express;
   readonly attempts: AttemptLog;
   readonly realtime: Realtime | undefined;
 }
+
+/** The parts of the API document that no route declares. */
+const documentOf = (config: Config) => ({
+  title: 'Buyer Exchange',
+  description: 'The buyer side of an advertising exchange.',
+  version,
+  apiName: 'Buyer',
+  skill,
+  llms,
+  texts: (address: string) => apiTexts(limitsOf(config), address),
+  resources: protectedResources,
+  ...(config.ROLES.includes('api') ? { webhooks: webhookDeclarations } : {}),
+});
 
 export const createWeb = (options: WebOptions): Web => {
   const { config, pool, keys, rateLimits, progress, baseUrl } = options;
@@ -121,32 +136,23 @@ export const createWeb = (options: WebOptions): Web => {
   const called = isApi ? apiRoutes(answered) : [];
   const routes = [
     ...called,
-    ...(isApi ? createMcp({ ...options, authenticate, services, routes: called }) : []),
-    ...(realtime === undefined ? [] : [realtime.route]),
-    ...(isApi ? consoleRoutes() : []),
+    ...(realtime === undefined
+      ? []
+      : [...createMcp({ ...options, ...realtime, authenticate, services, routes: called }), realtime.route]),
+    ...(isApi ? consoleAppRoutes() : []),
+    guidesRoute(),
+    ...apiReferenceRoutes(),
     ...(replace.routes ?? []),
     ...serviceRoutes({
       version,
       parts: options.readiness,
-      metrics: registry,
+      metrics: config.PUBLIC_METRICS === 'true' ? registry : undefined,
       stopping: () => options.ending.aborted,
     }),
   ];
-  const document = {
-    ...site,
-    title: 'Buyer Exchange',
-    description: 'The buyer side of an advertising exchange.',
-    version,
-    apiName: 'Buyer',
-    skill,
-    llms,
-    resources: protectedResources,
-    ...(isApi ? { webhooks: webhookDeclarations } : {}),
-    pages: ['/console/sign-in', '/console/sign-up'],
-  };
   const origins = createBrowserOrigins(pool);
   const app = createApp({
-    routes: [...routes, ...documentRoutes(document, routes)],
+    routes: [...routes, ...documentRoutes({ ...site, ...documentOf(config) }, routes)],
     unbuilt: isApi ? unbuiltPaths : [],
     headers: securityHeaders(config.BASE_URL?.startsWith('https:') ?? false),
     gate: createGate({
@@ -172,7 +178,7 @@ const openLedgers = ({ config, pool, store, log, registry, replace }: WebOptions
     store,
     segments: replace.segments?.(segments) ?? segments,
     now: () => clock.now(),
-    bytesMax: config.CONVERSIONS_MEMORY_MB * MIB,
+    bytesMax: conversionsMemoryBytes(config),
     log,
   });
   registerLedgerMetrics(registry, ledgers);
@@ -197,7 +203,7 @@ const verifiersOf = ({ pool, uses, baseUrl, isPrepared }: WebOptions): Credentia
 const mcpScopes = ['exchange:read', 'exchange:write'] as const satisfies readonly Scope[];
 
 /** MCP clients ask for what stands in the challenge, and for nothing else. */
-const challengeScopes = { '/mcp': mcpScopes, '/mcp/v3': mcpScopes };
+const challengeScopes = { '/mcp': mcpScopes, '/mcp/v3': mcpScopes, '/adcp/mcp': mcpScopes };
 
 /** Of MCP, too: clients look here for the authorization server, whether or not this version serves MCP. */
 const protectedResources = [
@@ -205,6 +211,7 @@ const protectedResources = [
   { path: '/api/v2/buyer', operationId: 'getBuyerProtectedResource', scopes: Scope.options },
   { path: '/mcp', operationId: 'getMcpProtectedResource', scopes: mcpScopes },
   { path: '/mcp/v3', operationId: 'getMcpV3ProtectedResource', scopes: mcpScopes },
+  { path: '/adcp/mcp', operationId: 'getMcpAdcpProtectedResource', scopes: mcpScopes },
 ];
 
 /** Before the database is prepared there is nothing to ask: 503, not 500. */

@@ -17,8 +17,9 @@ export const welcomeText = (
   account: FirstAccount | undefined,
 ): string => {
   const branches = [
+    ['Console', `${baseUrl}/console`],
     ['API', `${baseUrl}/api/v2/buyer`],
-    ['Reference', `${baseUrl}/openapi.json`],
+    ['Reference', `${baseUrl}/docs`],
     ['Status', `${baseUrl}/ready`],
     ['Data', resolve(DATA_DIR)],
     ...(DATABASE_URL === undefined ? [] : [['Database', databaseAddress(DATABASE_URL)]]),

@@ -11,6 +11,7 @@ import { createAudienceParts } from '../command/workers/syndication/audience-del
 import { listLaunchedCreatives } from '../command/workers/sellers/list-launched.ts';
 import { MAILS_AT_ONCE, mails, type ComposeMail } from '../command/workers/mail/send-mails.ts';
 import { deliveryChanges } from '../command/workers/webhooks/change-rows.ts';
+import { createKeptAnswers, type KeptAnswers } from '../command/workers/proposals/kept-answers.ts';
 import { proposalEnds, proposalSellers } from '../command/workers/proposals/ask-sellers.ts';
 import { sellerReports } from '../command/workers/reporting/ask-for-delivery.ts';
 import { submissions } from '../command/workers/sellers/submit-launched.ts';
@@ -29,6 +30,7 @@ import type { KeyRing } from '../shared/secrets/key-ring.ts';
 import type { SecretStore } from '../shared/secrets/secret-store.ts';
 import type { ObjectStore } from '../shared/storage/object-store.ts';
 import { syndicatedKinds } from '../command/syndication/resource-kinds.ts';
+import { createAgentCaller, SELLER_BYTES_MAX } from './agent-caller.ts';
 import { outboundPolicyOf, type Config } from './config.ts';
 import { createDeliveryPages } from './delivery-pages.ts';
 import { allProjections } from '../projections/all-projections.ts';
@@ -43,7 +45,7 @@ import type { ReadinessPart } from '../shared/async/readiness.ts';
 import type { Logger } from 'pino';
 import { purgeRegularly, type Purgeable } from '../shared/async/purge-regularly.ts';
 import { createPool } from '../shared/postgres/pool.ts';
-import { startJobs, type RunningJobs } from '../shared/queue/running-jobs.ts';
+import { startJobs, type JobStore, type RunningJobs } from '../shared/queue/running-jobs.ts';
 import { namesOf, offerWork, workJobs, type WorkKind } from '../shared/work-list/run-work.ts';
 import { createWorkList, type WorkList } from '../shared/work-list/work-list.ts';
 import { createWebhookWork } from './webhook-work.ts';
@@ -71,6 +73,8 @@ export interface WorkerOptions {
 
 export interface Worker {
   readonly parts: readonly ReadinessPart[];
+  /** Where its jobs are, for the board of queues. Undefined without the role `worker`. */
+  readonly queues: { readonly store: JobStore; readonly names: readonly string[] } | undefined;
   start(): void;
   stop(): Promise<void>;
 }
@@ -78,7 +82,7 @@ export interface Worker {
 export const createWorker = (options: WorkerOptions): Worker => {
   const { config, databaseUrl, purged, log, registry } = options;
   if (!config.ROLES.includes('worker')) {
-    return { parts: [], start: () => undefined, stop: async () => undefined };
+    return { parts: [], queues: undefined, start: () => undefined, stop: async () => undefined };
   }
   const ending = new AbortController();
   // One listener for each purge, and a few more; Node.js warns above ten.
@@ -92,7 +96,9 @@ export const createWorker = (options: WorkerOptions): Worker => {
   const kinds = [...workKindsOf(options, workPool, mailer), webhooks.kind];
   const list = freeing(createWorkList(workPool), () => freed.advanced(FREED));
   createWorkMetrics(registry, workPool, kinds.flatMap(namesOf));
+  const store = { databaseUrl, redisUrl: config.REDIS_URL, redisKeyPrefix: config.REDIS_KEY_PREFIX };
   return {
+    queues: { store, names: kinds.map(({ name }) => name) },
     // Optional: nothing that a client asks for waits on a queue.
     parts: [
       {
@@ -103,14 +109,15 @@ export const createWorker = (options: WorkerOptions): Worker => {
     ],
     start: () => {
       const parts = {
+        'answers of sellers': answersOf(options),
         'deliveries of audiences': createAudienceParts(options.pool, findAudienceMembers(options.pool)),
       };
       for (const [what, table] of Object.entries({ ...purged, ...parts })) {
         purgeRegularly(what, table, log, ending.signal);
       }
       jobs = startJobs({
-        store: { databaseUrl, redisUrl: config.REDIS_URL, redisKeyPrefix: config.REDIS_KEY_PREFIX },
-        kinds: workJobs(kinds, list),
+        store,
+        kinds: workJobs(kinds, list, log),
         log,
         registry,
       });
@@ -195,11 +202,6 @@ const mailerOf = ({ config, log }: WorkerOptions): Mailer =>
 const syndicationOf = (options: WorkerOptions, workPool: Pool): WorkKind => {
   const { config, pool, secrets } = options;
   const stores = storesOf(options);
-  const openLine = createOutboundLines({
-    ...outboundPolicyOf(config),
-    timeoutMs: AGENT_MS_MAX,
-    bytesMax: AGENT_BYTES_MAX,
-  });
   return syndicationWork(
     {
       ...stores,
@@ -207,54 +209,34 @@ const syndicationOf = (options: WorkerOptions, workPool: Pool): WorkKind => {
       kinds: syndicatedKinds(stores),
       atAgents: createAtAgents(workPool),
       audienceParts: createAudienceParts(pool, findAudienceMembers(pool)),
-      // The client of agents takes time and memory to load: the first call does it.
-      callAgent: async (call) => {
-        const { createAdcpAgent } = await import('../command/workers/syndication/adcp-agent.ts');
-        return createAdcpAgent({ openLine, callMs: AGENT_MS_MAX, clock: systemClock })(call);
-      },
+      callAgent: createAgentCaller(config, { callMs: AGENT_MS_MAX, bytesMax: AGENT_BYTES_MAX }),
     },
     () => isWhole(workPool),
   );
 };
 
-/** AdCP: an answer is 5 MB at most. */
-const SELLER_BYTES_MAX = 5_000_000;
+const answersOf = ({ pool, objects, config }: WorkerOptions): KeptAnswers =>
+  createKeptAnswers({ pool, objects, days: config.PROPOSAL_ANSWER_DAYS });
 
 const proposalsOf = (options: WorkerOptions): WorkKind => {
-  const { config, secrets, objects } = options;
+  const { config, secrets } = options;
   const callMs = Math.max(AGENT_MS_MAX, config.PROPOSAL_SELLER_MS);
-  const openLine = createOutboundLines({
-    ...outboundPolicyOf(config),
-    timeoutMs: callMs,
-    bytesMax: SELLER_BYTES_MAX,
-  });
   return proposalSellers({
     ...storesOf(options),
     secrets,
-    objects,
-    callAgent: async (call) => {
-      const { createAdcpAgent } = await import('../command/workers/syndication/adcp-agent.ts');
-      return createAdcpAgent({ openLine, callMs, clock: systemClock })(call);
-    },
+    answers: answersOf(options),
+    callAgent: createAgentCaller(config, { callMs, bytesMax: SELLER_BYTES_MAX }),
   });
 };
 
 const reportsOf = (options: WorkerOptions, workPool: Pool): WorkKind => {
   const { config, secrets } = options;
-  const openLine = createOutboundLines({
-    ...outboundPolicyOf(config),
-    timeoutMs: AGENT_MS_MAX,
-    bytesMax: SELLER_BYTES_MAX,
-  });
   return sellerReports({
     ...storesOf(options),
     secrets,
     everyMs: 1_000 * config.DELIVERY_REPORT_SECONDS,
     findReferences: findSellerReferences(workPool),
-    callAgent: async (call) => {
-      const { createAdcpAgent } = await import('../command/workers/syndication/adcp-agent.ts');
-      return createAdcpAgent({ openLine, callMs: AGENT_MS_MAX, clock: systemClock })(call);
-    },
+    callAgent: createAgentCaller(config, { callMs: AGENT_MS_MAX, bytesMax: SELLER_BYTES_MAX }),
   });
 };
 

@@ -148,7 +148,7 @@ const database = async ({ pool }: Installation): Promise<Finding> => {
   const pending = await pendingMigrations(pool, migrations);
   const text = `Postgres ${rows[0]?.version}`;
   if (pending.length === 0) return ok(`${text}, schema up to date`);
-  const advice = 'Start the service, or run `exchange accounts list`: either updates the schema.';
+  const advice = 'Start the service, or run `exchange migrate`: either updates the schema.';
   return { ...problem(`${text}, ${pending.length} migrations are pending`, advice), isLast: true };
 };
 

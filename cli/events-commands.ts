@@ -8,6 +8,7 @@ import { checkpointPath, fileCheckpoint } from './event-move/copy-checkpoint.ts'
 import { copyEvents, SourceWrittenError } from './event-move/copy-events.ts';
 import { verifyEvents, type Verification } from './event-move/verify-events.ts';
 import { rebuildOffline } from './read-model-commands.ts';
+import { START } from '../shared/event-store/event-store.ts';
 import { ArgumentsError } from './parse-args.ts';
 import { storedKeySets } from '../shared/personal-data/personal-keys.ts';
 
@@ -66,6 +67,7 @@ const copy = async (given: CopyOptions, tools: Tools): Promise<void> => {
   const isSame = await withStores(given, config, async (source, target) => {
     await refuseWhileServed(source, 'source');
     await refuseWhileServed(target, 'target');
+    await refuseEmptySource(source);
     if (given.rebuild) await refuseWithoutKeys(given, config, source, target);
     const { events, copied } = await tools.withProgress('copying', (onProgress) =>
       copyEvents({ from: source.store, to: target.store, checkpoint, onProgress }),
@@ -134,6 +136,13 @@ const refuseWhileServed = async (opened: OpenedEventStore, which: string): Promi
     throw new SourceWrittenError(
       `${services} processes of the service run on the ${which}'s database: stop them, then copy`,
     );
+  }
+};
+
+/** Most often another DATA_DIR or database was meant: "0 differences" would then hide that nothing was moved. */
+const refuseEmptySource = async ({ store }: OpenedEventStore): Promise<void> => {
+  if ((await store.head()) === START) {
+    throw new ArgumentsError('the source of --from contains no events: nothing was copied');
   }
 };
 

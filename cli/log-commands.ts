@@ -92,6 +92,10 @@ export const addLogCommands = (program: OperatorCommand, tools: Tools): void => 
     });
 };
 
+/** For the drill of a backup. */
+export const verifyWholeLog = (tools: Tools): Promise<void> => verify({}, tools);
+export const sealNewChain = (tools: Tools): Promise<void> => seal({ adopt: false, newChain: true }, tools);
+
 const seal = async (
   how: { readonly adopt: boolean; readonly newChain: boolean },
   tools: Tools,

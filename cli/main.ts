@@ -6,4 +6,6 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 });
 
 const { env: environment, stdout, stderr, argv } = process;
-process.exitCode = await runCommand(argv.slice(2), { environment, stdout, stderr });
+const status = await runCommand(argv.slice(2), { environment, stdout, stderr });
+// A name look-up of the event store's client that no caller waits for would keep the process for half a minute.
+stdout.write('', () => stderr.write('', () => process.exit(status)));

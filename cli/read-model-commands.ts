@@ -110,6 +110,9 @@ const rebuildAll = async (
   });
 };
 
+/** For the drill of a backup. */
+export const verifyReadModels = (tools: Tools): Promise<void> => verifyAll(tools, rebuildable);
+
 const verifyAll = async (tools: Tools, readModels: readonly Projection[]): Promise<void> => {
   const installation = await tools.installation();
   await eachOf(tools, readModels, async (projection, control) => {

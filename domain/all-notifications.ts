@@ -74,10 +74,8 @@ export const silent = [
   'ResourceSyncPlanned',
   'SellerAdded',
   'SellerChanged',
-  // These leave the status as it is.
+  // The agent has taken the task: the status is SYNCING as before.
   'SyndicationSubmitted',
-  'SyndicationRetried',
-  'SyndicationWithdrawn',
   'WebhookSubscriptionCreated',
   'WebhookSubscriptionUpdated',
   'WebhookSecretRotated',
@@ -147,7 +145,9 @@ export const notificationRules: Rules = {
   SyndicationRefreshed: syndication('errorMessage', 'responseData', 'completedAt'),
   SyndicationStarted: syndication('errorMessage'),
   SyndicationCompleted: syndication('errorMessage', 'responseData', 'completedAt'),
+  SyndicationRetried: tell('syndication.attempt_failed', 'errorMessage'),
   SyndicationFailed: syndication('errorMessage'),
+  SyndicationWithdrawn: tell('syndication.withdrawn', 'responseData'),
   TaskAccepted: (task) => ({
     kind: taskError(task) === null ? 'task.completed' : 'task.failed',
     changed: [],

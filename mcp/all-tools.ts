@@ -32,7 +32,7 @@ export interface ToolServices {
   readonly version: string;
   readonly operations: Operations;
   readonly cursors: ToolCursors;
-  readonly confirmations: Pick<Confirmations, 'offer' | 'use'>;
+  readonly confirmations: Pick<Confirmations, 'offer' | 'use' | 'isUsedBy'>;
 }
 
 /** In the order in which agents see them. */

@@ -41,6 +41,8 @@ interface ConfirmedCall {
   readonly idempotencyKey: string;
   readonly call: ToolRun;
   readonly describe: () => Promise<Described>;
+  /** The summary shows what is stored, which may change before the person agrees: they agree to what they saw. */
+  readonly showsState: boolean;
 }
 
 /** Nothing is done before a second call with the same arguments, which names the confirmation of the first. */
@@ -48,16 +50,18 @@ export type Confirm = (asked: ConfirmedCall) => Promise<ToolResult | undefined>;
 
 /** @returns undefined if the call is confirmed @throws ApiError VALIDATION_ERROR, CONFIRMATION_EXPIRED, CONFLICT */
 export const createConfirm =
-  (confirmations: Pick<Confirmations, 'offer' | 'use'>): Confirm =>
-  async ({ tool, idempotencyKey, call, describe }) => {
+  (confirmations: Pick<Confirmations, 'offer' | 'use' | 'isUsedBy'>): Confirm =>
+  async ({ tool, idempotencyKey, call, describe, showsState }) => {
     const { confirm, confirmationUid: sent, idempotencyKey: _key, ...body } = call.given;
     const { customerId } = call.caller.principal;
-    const fingerprint = fingerprintOf({ method: 'tool', path: tool, pathValues: {}, body });
+    const fingerprintFor = (summary: string): Buffer =>
+      fingerprintOf({ method: 'tool', path: tool, pathValues: showsState ? { summary } : {}, body });
     const uid = call.confirmationUid ?? (sent as string | undefined);
     if (uid === undefined) {
       if (confirm === true) throw withoutUid();
       const { summary, revision } = await describe();
       const confirmationUid = randomUUID();
+      const fingerprint = fingerprintFor(summary);
       const expiresMs = await confirmations.offer({ customerId, uid: confirmationUid, fingerprint });
       const confirmation: Confirmation = {
         confirmationUid,
@@ -71,9 +75,11 @@ export const createConfirm =
     if (call.confirmationUid === undefined && confirm !== true) throw invalid(MUST_CONFIRM, 'confirm');
     // Derived from the key, so that a repeat of the call uses the confirmation again.
     const commandId = derivedId(CALLS, `${customerId} ${tool} ${idempotencyKey}`);
-    const used = isConfirmationUid(uid)
-      ? await confirmations.use({ customerId, uid, fingerprint }, commandId)
-      : 'expired';
+    if (!isConfirmationUid(uid)) throw expired();
+    // What a call did may have changed what describes it: a repeat is answered by its idempotency key.
+    if (showsState && (await confirmations.isUsedBy({ customerId, uid }, commandId))) return undefined;
+    const fingerprint = fingerprintFor(showsState ? (await describe()).summary : '');
+    const used = await confirmations.use({ customerId, uid, fingerprint }, commandId);
     if (used === 'expired') throw expired();
     if (used === 'other') throw ofOtherCall();
     return undefined;
@@ -102,6 +108,6 @@ const ofOtherCall = (): ApiError =>
   new ApiError({
     code: 'CONFLICT',
     message:
-      'The confirmation belongs to a call with other arguments. Repeat the arguments of the first call, or call without confirm and confirmationUid for another.',
+      'The confirmation belongs to a call with other arguments, or what it showed has changed since then. Call without confirm and confirmationUid to see it as it is now.',
     field: 'confirmationUid',
   });

@@ -31,11 +31,13 @@ export interface Elicitation {
   /**
    * @param declared by the client of a session, at its beginning
    * @param run calls the tool, with the confirmation if the person gave it
+   * @param withdraw a confirmation that the person refused
    */
   readonly around: (
     context: ServerContext,
     declared: Declared,
     run: (confirmationUid?: string) => Promise<CallToolResult>,
+    withdraw: (confirmationUid: string) => Promise<void>,
   ) => Promise<CallToolResult | InputRequiredResult>;
 }
 
@@ -51,12 +53,14 @@ export const createElicitation = (key: () => Promise<Uint8Array>): Elicitation =
   };
   return {
     verify: async (state, context) => (await codec()).verify(state, context),
-    around: async (context, declared, run) => {
+    around: async (context, declared, run, withdraw) => {
       const { mcpReq } = context;
       const state = mcpReq.requestState<State>();
       if (state !== undefined) {
         const isConfirmed = acceptedContent(mcpReq.inputResponses, 'confirm', Answer)?.confirm === true;
-        return isConfirmed ? run(state.confirmationUid) : toolResult({ action: DECLINED });
+        if (isConfirmed) return run(state.confirmationUid);
+        await withdraw(state.confirmationUid);
+        return toolResult({ action: DECLINED });
       }
       const result = await run();
       const content = result.structuredContent as {

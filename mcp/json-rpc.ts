@@ -11,6 +11,11 @@ export const rpcErrors = {
     code: -32_000,
     message: 'Bad Request: Mcp-Session-Id header is required. Send initialize first.',
   },
+  nothingToFollow: {
+    status: 404,
+    code: -32_601,
+    message: 'Method not found: this address has nothing to follow.',
+  },
   unknownSession: { status: 404, code: -32_001, message: 'Session not found' },
 } as const;
 

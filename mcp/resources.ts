@@ -4,12 +4,18 @@ import type {
   ReadResourceResult,
 } from '@modelcontextprotocol/server';
 import { ResourceNotFoundError } from '@modelcontextprotocol/server';
+import { compile, match } from 'path-to-regexp';
 import { apiErrorOf } from '../shared/http/api-error-of.ts';
 import type { ToolCall } from './tool.ts';
 
-/** What a client may attach to a conversation: the same objects that `get` reads. */
+/** What a client may attach to a conversation, and follow: the same objects that `get` reads. */
 interface ResourceKind {
   readonly operationId: string;
+  /** Of the address, as `path-to-regexp` has them. */
+  readonly address: string;
+  /** Of the read. */
+  readonly path: string;
+  readonly name: string;
   readonly title: string;
   readonly description: string;
 }
@@ -17,31 +23,82 @@ interface ResourceKind {
 const SCHEME = 'exchange://';
 const MIME_TYPE = 'application/json';
 const LISTED_MAX = 50;
+const API = '/api/v2/buyer';
 
-/** By the first part of the address; the second is the id. */
-const kinds: Readonly<Record<string, ResourceKind>> = {
-  advertiser: {
+const kinds: readonly ResourceKind[] = [
+  {
     operationId: 'getAdvertiser',
+    address: 'advertiser/:id',
+    path: `${API}/advertisers/:id`,
+    name: 'advertiser',
     title: 'Advertiser',
     description: 'A brand that buys: name, brand, currency, status.',
   },
-  campaign: {
+  {
     operationId: 'getCampaign',
+    address: 'campaign/:id',
+    path: `${API}/campaigns/:id`,
+    name: 'campaign',
     title: 'Campaign',
     description: 'Budget, flight, targeting and phase of a campaign.',
   },
-  creative: {
+  {
     operationId: 'getCreativeDetail',
+    address: 'creative/:id',
+    path: `${API}/creatives/:id/detail`,
+    name: 'creative',
     title: 'Creative',
     description: 'A creative with its assets, campaigns and the decisions of sellers.',
   },
+  {
+    operationId: 'getProposalRequest',
+    address: 'campaign/:id/proposal-request/:executionId',
+    path: `${API}/campaigns/:id/proposal-requests/:executionId`,
+    name: 'proposal-request',
+    title: 'Proposal request',
+    description: 'What sellers offer for a campaign. It is updated when the last seller has answered.',
+  },
+];
+
+type Parameters = Record<string, string>;
+
+const addresses = kinds.map(({ address, path, operationId }) => ({
+  operationId,
+  parametersIn: match<Parameters>(address, { decode: false }),
+  ofPath: match<Parameters>(path, { decode: false }),
+  addressOf: compile(address, { encode: false }),
+}));
+
+/** @returns the operation that reads it; undefined if it is not an address of a resource */
+const readOf = (uri: string): readonly [operationId: string, params: Parameters] | undefined => {
+  if (uri === ACCOUNT.uri) return ['getCurrentAccount', {}];
+  if (!uri.startsWith(SCHEME)) return undefined;
+  for (const { operationId, parametersIn } of addresses) {
+    const found = parametersIn(uri.slice(SCHEME.length));
+    if (found !== false) return [operationId, found.params];
+  }
+  return undefined;
+};
+
+/** @throws ResourceNotFoundError unless it is an address of a resource. Whether that exists is not looked up. */
+export const refuseForeignUri = (uri: string): void => {
+  if (readOf(uri) === undefined) throw new ResourceNotFoundError(uri);
+};
+
+/** @param path of a read of the API @returns undefined if it reads no resource of this surface */
+export const uriOfPath = (path: string): string | undefined => {
+  for (const { ofPath, addressOf } of addresses) {
+    const found = ofPath(path);
+    if (found !== false) return `${SCHEME}${addressOf(found.params)}`;
+  }
+  return undefined;
 };
 
 const ACCOUNT = { uri: `${SCHEME}account`, name: 'account', title: 'Account', mimeType: MIME_TYPE } as const;
 
 export const resourceTemplates = (): ListResourceTemplatesResult => ({
-  resourceTemplates: Object.entries(kinds).map(([name, { title, description }]) => ({
-    uriTemplate: `${SCHEME}${name}/{id}`,
+  resourceTemplates: kinds.map(({ address, name, title, description }) => ({
+    uriTemplate: `${SCHEME}${address.replaceAll(/:(\w+)/g, '{$1}')}`,
     name,
     title,
     description,
@@ -68,12 +125,9 @@ export const listResources = async ({ invoke }: ToolCall): Promise<ListResources
 
 /** @throws ResourceNotFoundError */
 export const readResource = async (uri: string, { invoke }: ToolCall): Promise<ReadResourceResult> => {
-  const [, kind = '', id = ''] = /^exchange:\/\/([a-z]+)(?:\/([\w-]+))?$/.exec(uri) ?? [];
-  const [operationId, params] =
-    uri === ACCOUNT.uri
-      ? ['getCurrentAccount', {}]
-      : [Object.hasOwn(kinds, kind) && id !== '' ? kinds[kind]?.operationId : undefined, { id }];
-  if (operationId === undefined) throw new ResourceNotFoundError(uri);
+  const read = readOf(uri);
+  if (read === undefined) throw new ResourceNotFoundError(uri);
+  const [operationId, params] = read;
   try {
     const { data } = await invoke(operationId, { params });
     return { contents: [{ uri, mimeType: MIME_TYPE, text: JSON.stringify(data) }] };

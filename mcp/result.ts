@@ -19,7 +19,7 @@ export const toolResult = (structuredContent: ToolResult): CallToolResult => {
 };
 
 const Recovery = z.enum(['transient', 'correctable', 'terminal']);
-type Recovery = z.infer<typeof Recovery>;
+export type Recovery = z.infer<typeof Recovery>;
 
 /** `structuredContent` of a result with `isError`. */
 const Refusal = z.object({
@@ -56,7 +56,7 @@ const CORRECTABLE = new Set([
 ]);
 
 /** What an agent should do: wait and repeat, correct its arguments, or give up. */
-const recoveryOf = (code: string): Recovery => {
+export const recoveryOf = (code: string): Recovery => {
   if (TRANSIENT.has(code)) return 'transient';
   return CORRECTABLE.has(code) ? 'correctable' : 'terminal';
 };

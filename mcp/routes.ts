@@ -12,11 +12,13 @@ import {
 } from '@modelcontextprotocol/server';
 import { toNodeHandler, type NodeIncomingMessageLike } from '@modelcontextprotocol/node';
 import type { Logger } from 'pino';
+import { z } from 'zod';
+import type { UserStreams } from '../query/realtime/open-for-user.ts';
 import { readJsonBytes } from '../shared/http/body.ts';
 import type { Site } from '../shared/http/challenge.ts';
 import { ApiError } from '../shared/http/errors.ts';
 import type { Caller } from '../shared/http/invoke-route.ts';
-import type { Principal, Scope } from '../shared/http/principal.ts';
+import type { Scope } from '../shared/http/principal.ts';
 import { refuseScope } from '../shared/http/refuse-forbidden.ts';
 import type { HandedOverContext, HandedOverRoute } from '../shared/http/route.ts';
 import { sendText } from '../shared/http/send.ts';
@@ -26,30 +28,45 @@ import { rpcErrorBody, rpcErrors, type RpcError } from './json-rpc.ts';
 import { createKeepAliveStreams } from './keep-alive-streams.ts';
 import { SessionTransport, type SessionLink } from './session-transport.ts';
 import type { McpSession, McpSessions, SessionHolder } from './sessions.ts';
+import { openListen, followForSession, isListenRequest } from './subscriptions.ts';
 
 export interface McpOptions {
+  /** Addresses, and what distinguishes their operation ids. */
+  readonly paths: Readonly<Record<string, string>>;
   /** Makes the server for one request. */
-  readonly serverFor: (caller: Caller) => Server | McpServer;
+  readonly serverFor: (caller: Caller, session?: McpSession) => Server | McpServer;
   /** What a credential needs for a tool; undefined for an unknown one. */
   readonly scopeOf: (tool: string) => Scope | undefined;
-  readonly sessions: McpSessions;
+  /** Default: each request is served by itself, also of clients that would have a session. */
+  readonly following?: Following;
   readonly callers: AllowedCallers;
   readonly site: Site;
-  /** Specification, Other bounds: 30 minutes. */
-  readonly connectionMs: number;
-  /** As the credential of the request is accepted now; undefined if it is refused. @throws if that is unknown */
-  readonly verify: (request: IncomingMessage) => Promise<Principal | undefined>;
   /** Ends all streams. */
   readonly ending: AbortSignal;
   readonly log: Logger;
 }
 
-/** `/mcp` is an alias: official clients append it to an address. */
-const PATHS = { '/mcp': '', '/mcp/v3': 'V3' } as const;
+export interface Following {
+  readonly sessions: McpSessions;
+  /** Where followed resources report their changes. */
+  readonly streams: UserStreams;
+  /** Specification, Other bounds: 30 minutes. */
+  readonly connectionMs: number;
+}
 
 const KEEP_ALIVE_MS = 15_000;
 /** A call of 10,000 conversion events, and its frame. */
 const BODY_BYTES_MAX = 16 * 1024 * 1024;
+
+/** JSON-RPC 2.0. */
+const Message = z
+  .looseObject({
+    jsonrpc: z.literal('2.0').meta({ description: 'Version of JSON-RPC.' }),
+    id: z.union([z.string(), z.int()]).optional().meta({ description: 'Absent in a notification.' }),
+    method: z.string().meta({ description: 'Method of the protocol, e.g. `tools/call`.' }),
+    params: z.looseObject({}).optional().meta({ description: 'Depends on the method.' }),
+  })
+  .meta({ id: 'McpMessage' });
 
 type Serve = (
   path: string,
@@ -60,8 +77,9 @@ type Serve = (
 
 export const mcpRoutes = (options: McpOptions): readonly HandedOverRoute[] => {
   const post = servePost(options);
-  const { get, end } = serveSessions(options);
-  return Object.entries(PATHS).flatMap(([path, suffix]) => {
+  const { following } = options;
+  const sessions = following && serveSessions(following, options.ending);
+  return Object.entries(options.paths).flatMap(([path, suffix]) => {
     const base = { path, tag: 'MCP', access: 'exchange:read', resource: path, errors: 'envelope' } as const;
     const as =
       (serve: Serve): HandedOverRoute['serve'] =>
@@ -76,40 +94,46 @@ export const mcpRoutes = (options: McpOptions): readonly HandedOverRoute[] => {
         method: 'post',
         operationId: `callMcp${suffix}`,
         summary: 'A message of the Model Context Protocol',
+        sends: { mediaType: 'application/json', schema: Message },
+        answers: { mediaType: 'text/event-stream', schema: z.string() },
         serve: as(post),
       },
+    ];
+    if (sessions === undefined) return routes;
+    return [
+      ...routes,
       {
         ...base,
         method: 'get',
         operationId: `streamMcp${suffix}`,
         summary: 'Stream of a session, for clients of protocol versions up to 2025-11-25',
         limit: 'none',
-        serve: as(get),
+        serve: as(sessions.get),
       },
       {
         ...base,
         method: 'delete',
         operationId: `endMcp${suffix}Session`,
         summary: 'End of a session, for clients of protocol versions up to 2025-11-25',
-        serve: as(end),
+        serve: as(sessions.end),
       },
     ];
-    return routes;
   });
 };
 
 const servePost = (options: McpOptions): Serve => {
-  const { log, serverFor, scopeOf, site, sessions } = options;
+  const { log, serverFor, scopeOf, site, following } = options;
   const factory: McpServerFactory = ({ authInfo }) => {
     const extra: unknown = authInfo?.extra;
     const { caller, session } = extra as Handed;
-    const server = serverFor(caller);
+    const server = serverFor(caller, session);
     if (session !== undefined) linkToSession(server, { ...session, signal: caller.signal });
     return server;
   };
   const report = (error: Error): void => log.debug({ err: error }, 'MCP');
   const modern = createMcpHandler(factory, { legacy: 'reject', keepAliveMs: KEEP_ALIVE_MS, onerror: report });
   const legacy = legacyStatelessFallback(factory, report);
+  const listen = following && { streams: following.streams, keepAliveMs: KEEP_ALIVE_MS, onError: report };
   options.ending.addEventListener('abort', () => void modern.close());
 
   const answerLegacy = async (
@@ -117,6 +141,8 @@ const servePost = (options: McpOptions): Serve => {
     { caller, parsedBody }: { readonly caller: Caller; readonly parsedBody: unknown },
     holder: SessionHolder,
   ): Promise<Response> => {
+    if (following === undefined) return legacy(request, handedOver({ caller }, parsedBody));
+    const { sessions } = following;
     if (isInitializeRequest(parsedBody)) {
       const answer = await legacy(request, handedOver({ caller }, parsedBody));
       if (!answer.ok) return answer;
@@ -144,11 +170,19 @@ const servePost = (options: McpOptions): Serve => {
     const access = scopeOf(calledTool(parsedBody) ?? '');
     if (access !== undefined) refuseScope({ access, resource: path }, context.principal, site);
     response.setHeader('Cache-Control', 'no-store');
+    const isListen = isListenRequest(parsedBody);
+    // The SDK would keep a stream open that no limit counts.
+    if (isListen && listen === undefined) return sendRpcError(response, rpcErrors.nothingToFollow);
+    const answer =
+      isListen && listen !== undefined
+        ? await openListen(factory, listen, request, response, context.principal)
+        : modern.fetch;
     const fetch = async (received: Request): Promise<Response> => {
       const caller = callerOf(context, received.signal);
-      return (await isLegacyRequest(received, parsedBody))
-        ? answerLegacy(received, { caller, parsedBody }, holderOf(context))
-        : modern.fetch(received, handedOver({ caller }, parsedBody));
+      if (await isLegacyRequest(received, parsedBody))
+        return answerLegacy(received, { caller, parsedBody }, holderOf(context));
+      const handed = handedOver({ caller }, parsedBody);
+      return answer(received, handed);
     };
     // The adapter reads only these members of the request.
     await toNodeHandler({ fetch }, { onerror: report })(
@@ -159,14 +193,12 @@ const servePost = (options: McpOptions): Serve => {
   };
 };
 
-const serveSessions = ({
-  sessions,
-  connectionMs,
-  verify,
-  ending,
-}: McpOptions): { readonly get: Serve; readonly end: Serve } => {
-  const streams = createKeepAliveStreams({ everyMs: KEEP_ALIVE_MS, connectionMs });
-  ending.addEventListener('abort', () => streams.close());
+const serveSessions = (
+  { sessions, connectionMs, streams: { hub, verify } }: Following,
+  ending: AbortSignal,
+): { readonly get: Serve; readonly end: Serve } => {
+  const alive = createKeepAliveStreams({ everyMs: Math.min(KEEP_ALIVE_MS, connectionMs), connectionMs });
+  ending.addEventListener('abort', () => alive.close());
   const withSession =
     (
       serve: (
@@ -184,12 +216,15 @@ const serveSessions = ({
     };
   return {
     get: withSession(async (id, holder, request, response) => {
-      if ((await sessions.use(holder, id)) === undefined) return false;
+      const session = await sessions.use(holder, id);
+      if (session === undefined) return false;
       const isAllowed = async (): Promise<boolean> =>
-        (await verify(request)) !== undefined &&
-        !ending.aborted &&
-        (await sessions.use(holder, id)) !== undefined;
-      streams.open(id, response, isAllowed);
+        (await verify(request)) !== undefined && !ending.aborted && (await sessions.isLive(holder, id));
+      alive.open(id, response, isAllowed);
+      // The head is sent: a client whose stream breaks opens it again.
+      await followForSession(hub, response, holder.customerId, (uris) => session.followed(uris)).catch(() =>
+        response.destroy(),
+      );
       return true;
     }),
     end: withSession(async (id, holder, _request, response) => {

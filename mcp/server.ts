@@ -1,5 +1,12 @@
-import { Server, type CallToolResult, type ListToolsResult } from '@modelcontextprotocol/server';
+import {
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+  type CallToolResult,
+  type ListToolsResult,
+} from '@modelcontextprotocol/server';
 import { sleep } from '../shared/async/backoff.ts';
+import type { Confirmations } from '../shared/confirmations/confirmations.ts';
 import { apiErrorOf } from '../shared/http/api-error-of.ts';
 import { ApiError } from '../shared/http/errors.ts';
 import type { Caller, InvokeRoute } from '../shared/http/invoke-route.ts';
@@ -9,8 +16,9 @@ import { refuseDeep } from './refuse-deep.ts';
 import type { Elicitation } from './elicit.ts';
 import { listedTools, type ListedTool } from './listed-tool.ts';
 import { listedPrompts, promptOf } from './prompts.ts';
-import { listResources, readResource, resourceTemplates } from './resources.ts';
+import { listResources, readResource, refuseForeignUri, resourceTemplates } from './resources.ts';
 import { refusalResult, toolResult } from './result.ts';
+import { FOLLOWED_MAX, type McpSession } from './sessions.ts';
 import type { Tool, ToolCall, ToolRun } from './tool.ts';
 
 export interface ServerOptions {
@@ -21,12 +29,13 @@ export interface ServerOptions {
   /** The longest time for a call, ms. Specification, Other bounds: 30 minutes. */
   readonly callMs: number;
   readonly elicitation: Elicitation;
+  readonly confirmations: Pick<Confirmations, 'withdraw'>;
   /** For errors that are not refusals. */
   readonly onError: (error: unknown, what: string) => void;
 }
 
 /** @returns makes a server for one request: it offers what the scopes of the caller allow */
-export const createServers = (options: ServerOptions): ((caller: Caller) => Server) => {
+export const createServers = (options: ServerOptions): ((caller: Caller, session?: McpSession) => Server) => {
   const byName = new Map(options.tools.map((one) => [one.name, one]));
   const offeredTo = (scopes: readonly Scope[]): readonly Tool[] =>
     options.tools.filter(({ scope }) => scopes.includes(scope));
@@ -37,11 +46,11 @@ export const createServers = (options: ServerOptions): ((caller: Caller) => Serv
     const all = await listed;
     return offeredTo(scopes).flatMap((one) => all.get(one) ?? []);
   };
-  return (caller) => {
+  return (caller, session) => {
     const server = new Server(
       { name: 'buyer-exchange', title: 'Buyer Exchange', version: options.version },
       {
-        capabilities: { tools: {}, resources: {}, prompts: {} },
+        capabilities: { tools: {}, resources: { subscribe: true }, prompts: {} },
         instructions: options.instructions,
         cacheHints,
         requestState: { verify: options.elicitation.verify },
@@ -51,6 +60,7 @@ export const createServers = (options: ServerOptions): ((caller: Caller) => Serv
       const own = { ...caller, signal: AbortSignal.any([caller.signal, signal]) };
       return { caller: own, invoke: options.invoke.bind(undefined, own) };
     });
+    if (session !== undefined) offerFollowing(server, session);
     server.setRequestHandler('tools/list', async (): Promise<ListToolsResult> => ({
       tools: await listFor(caller.principal.scopes),
     }));
@@ -60,8 +70,17 @@ export const createServers = (options: ServerOptions): ((caller: Caller) => Serv
         return refusalResult(unknownTool(params.name, offeredTo(caller.principal.scopes)));
       const signal = AbortSignal.any([caller.signal, context.mcpReq.signal]);
       const declared = server.getClientCapabilities()?.elicitation;
-      return options.elicitation.around(context, declared, (confirmationUid) =>
-        callTool(options, called, { given: params.arguments ?? {}, confirmationUid }, { ...caller, signal }),
+      return options.elicitation.around(
+        context,
+        declared,
+        (confirmationUid) =>
+          callTool(
+            options,
+            called,
+            { given: params.arguments ?? {}, confirmationUid },
+            { ...caller, signal },
+          ),
+        (uid) => options.confirmations.withdraw(caller.principal.customerId, uid),
       );
     });
     return server;
@@ -77,6 +96,22 @@ const offerContext = (server: Server, callOf: (signal: AbortSignal) => ToolCall)
   );
   server.setRequestHandler('prompts/list', async () => ({ prompts: [...listedPrompts] }));
   server.setRequestHandler('prompts/get', async ({ params }) => promptOf(params.name, params.arguments));
+};
+
+/** Protocol versions up to 2025-11-25: updates come on the GET stream of the session. */
+export const offerFollowing = (server: Server, session: McpSession, refuse = refuseForeignUri): void => {
+  server.setRequestHandler('resources/subscribe', async ({ params: { uri } }) => {
+    refuse(uri);
+    if (await session.follow(uri)) return {};
+    throw new ProtocolError(
+      ProtocolErrorCode.InvalidParams,
+      `A session follows at most ${FOLLOWED_MAX} resources. Unsubscribe from one, then repeat the request.`,
+    );
+  });
+  server.setRequestHandler('resources/unsubscribe', async ({ params: { uri } }) => {
+    await session.unfollow(uri);
+    return {};
+  });
 };
 
 /** Lists depend on the scopes of the credential, and change with a release. */

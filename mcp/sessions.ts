@@ -13,6 +13,11 @@ export interface McpSession {
   /** What its client said at its beginning. */
   readonly initialize: InitializeRequestParams;
   readonly questions: SessionQuestions;
+  /** @returns false if it follows as many as it may */
+  follow(uri: string): Promise<boolean>;
+  unfollow(uri: string): Promise<void>;
+  /** Those that it follows now, whichever process was told so. */
+  followed(uris: readonly string[]): Promise<readonly string[]>;
 }
 
 /**
@@ -24,6 +29,8 @@ export interface McpSessions {
   begin(holder: SessionHolder, initialize: InitializeRequestParams): Promise<string>;
   /** Undefined if there is no such session of this holder, or it was idle for too long. */
   use(holder: SessionHolder, id: string): Promise<McpSession | undefined>;
+  /** Is no use: an open stream alone does not keep a session. */
+  isLive(holder: SessionHolder, id: string): Promise<boolean>;
   end(holder: SessionHolder, id: string): Promise<boolean>;
 }
 
@@ -36,6 +43,8 @@ export interface McpSessionsOptions {
 }
 
 const SESSIONS_OF_CREDENTIAL_MAX = 20;
+/** A session's row stays small. */
+export const FOLLOWED_MAX = 100;
 /** Of the idle time: a session in use is not written at each request. */
 const USE_RECORDED_AFTER = 1 / 60;
 
@@ -108,7 +117,21 @@ export const createMcpSessions = ({ pool, node, idleMs }: McpSessionsOptions): M
           values: [hash],
         });
       }
-      return row && { initialize: row.initialize, questions: sessionQuestions(pool, customerId, hash) };
+      return (
+        row && {
+          initialize: row.initialize,
+          questions: sessionQuestions(pool, customerId, hash),
+          ...followedResources(pool, hash),
+        }
+      );
+    },
+    isLive: async ({ customerId, credential }, id) => {
+      const { rowCount } = await pool.query({
+        name: 'mcp-session-live',
+        text: `select from mcp_sessions where id_hash = $1 and customer_id = $2 and credential = $3 and ${isLive}`,
+        values: [hashOf(id), customerId, credential],
+      });
+      return rowCount === 1;
     },
     end: async ({ customerId, credential }, id) => {
       const { rowCount } = await pool.query({
@@ -120,3 +143,33 @@ export const createMcpSessions = ({ pool, node, idleMs }: McpSessionsOptions): M
     },
   };
 };
+
+const followedResources = (
+  pool: Pick<Pool, 'query'>,
+  hash: Buffer,
+): Pick<McpSession, 'follow' | 'unfollow' | 'followed'> => ({
+  follow: async (uri) => {
+    const { rowCount } = await pool.query({
+      name: 'mcp-session-follow',
+      text: `update mcp_sessions set followed = array_append(array_remove(followed, $2), $2)
+             where id_hash = $1 and cardinality(array_remove(followed, $2)) < ${FOLLOWED_MAX}`,
+      values: [hash, uri],
+    });
+    return rowCount === 1;
+  },
+  unfollow: async (uri) => {
+    await pool.query({
+      name: 'mcp-session-unfollow',
+      text: 'update mcp_sessions set followed = array_remove(followed, $2) where id_hash = $1',
+      values: [hash, uri],
+    });
+  },
+  followed: async (uris) => {
+    const { rows } = await pool.query<{ readonly uri: string }>({
+      name: 'mcp-session-followed',
+      text: `select uri from mcp_sessions, unnest($2::text[]) as uri where id_hash = $1 and uri = any(followed)`,
+      values: [hash, uris],
+    });
+    return rows.map(({ uri }) => uri);
+  },
+});

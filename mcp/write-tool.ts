@@ -54,6 +54,7 @@ export interface WriteTool {
   readonly confirmed?: {
     readonly if?: (input: Given, call: ToolRun) => boolean;
     readonly describe: (input: Given, call: ToolRun, operations: Operations) => Promise<Described>;
+    readonly showsState?: boolean;
   };
 }
 
@@ -95,7 +96,8 @@ export const writeTool = ({ operations, confirm }: WriteTools, definition: Write
       const { idempotencyKey } = input;
       if (confirmed !== undefined && confirmed.if?.(input, call) !== false) {
         const describe = () => confirmed.describe(input, call, operations);
-        const pending = await confirm({ tool: definition.name, idempotencyKey, call, describe });
+        const { showsState = false } = confirmed;
+        const pending = await confirm({ tool: definition.name, idempotencyKey, call, describe, showsState });
         if (pending !== undefined) return pending;
       } else if (call.given['confirmationUid'] !== undefined || call.given['confirm'] !== undefined) {
         throw invalid('This call needs no confirmation. Leave confirm and confirmationUid out.', 'confirm');

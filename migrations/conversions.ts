@@ -1,12 +1,30 @@
 import type { Knex } from 'knex';
 import { code, createTenantTable } from './schema.ts';
 
+const createReceipts = (knex: Knex): Promise<void> =>
+  createTenantTable(
+    knex,
+    'conversion_receipts',
+    (table) => {
+      table.uuid('source_id').notNullable();
+      table.timestamp('hour').notNullable();
+      code(table, 'reason').notNullable();
+      table.integer('advertiser_id').notNullable();
+      table.bigInteger('event_count').notNullable();
+      table.primary(['customer_id', 'source_id', 'hour', 'reason']);
+      table.index(['customer_id', 'advertiser_id', 'hour'], 'conversion_receipts_by_advertiser');
+      table.index(['hour'], 'conversion_receipts_by_hour');
+    },
+    { fillfactor: 70 },
+  );
+
 /**
  * See docs/design/conversions.md.
  * - `conversion_segments`: 16 bytes an item and a command, without index or compression: a process reads all
  * of a source.
  * - `conversion_commands`: a command's revisions, as long as it may be repeated.
- * - `conversion_health`: its revision says which events all three tables contain.
+ * - `conversion_receipts`: by hour of arrival; rows of accepted events have an empty reason.
+ * - `conversion_health`: its revision says which events all tables contain.
  */
 export const conversions = {
   name: '0.2-conversions',
@@ -46,10 +64,12 @@ export const conversions = {
         table.specificType('value_sum', 'numeric').notNullable();
         table.primary(['customer_id', 'source_id', 'hour', 'event_type', 'currency']);
         table.index(['customer_id', 'advertiser_id', 'hour'], 'conversion_hours_by_advertiser');
+        table.index(['customer_id', 'hour'], 'conversion_hours_of_account');
         table.index(['hour'], 'conversion_hours_by_hour');
       },
       { fillfactor: 70 },
     );
+    await createReceipts(knex);
     await createTenantTable(
       knex,
       'conversion_health',

@@ -2,7 +2,8 @@ import type { Knex } from 'knex';
 import { code, createTenantTable } from './schema.ts';
 
 /**
- * - `mcp_sessions`: sessions of agents that speak a protocol version up to 2025-11-25, each under the hash of its id.
+ * - `mcp_sessions`: sessions of agents that speak a protocol version up to 2025-11-25, each under the hash of its id, with the
+ *   addresses of the resources it follows.
  * - `mcp_questions`: what the service asks a session's client, e.g. for a person's consent, until it is answered.
  */
 export const mcp = {
@@ -13,6 +14,7 @@ export const mcp = {
       code(table, 'credential').notNullable();
       code(table, 'node').notNullable();
       table.jsonb('initialize').notNullable();
+      table.specificType('followed', 'text[]').notNullable().defaultTo('{}');
       table.timestamp('started_at').notNullable().defaultTo(knex.fn.now());
       table.timestamp('used_at').notNullable().defaultTo(knex.fn.now());
       table.primary(['id_hash']);

@@ -1,6 +1,10 @@
 import type { Knex } from 'knex';
-import { createTenantTable } from './schema.ts';
+import { code, createTenantTable } from './schema.ts';
 
+/**
+ * - `proposal_request_counts`: totals cost the same for any number of requests.
+ * - `proposal_answers`: objects with whole answers of sellers, until when each is kept.
+ */
 export const proposals = {
   name: '0.2-proposals',
   up: async (knex: Knex): Promise<void> => {
@@ -18,5 +22,21 @@ export const proposals = {
       },
       { fillfactor: 50 },
     );
+    await createTenantTable(
+      knex,
+      'proposal_request_counts',
+      (table) => {
+        table.uuid('campaign_id').notNullable();
+        table.bigInteger('count').notNullable();
+        table.primary(['customer_id', 'campaign_id']);
+      },
+      { fillfactor: 50 },
+    );
+    await createTenantTable(knex, 'proposal_answers', (table) => {
+      code(table, 'storage_key').notNullable();
+      table.timestamp('kept_until').notNullable();
+      table.primary(['storage_key']);
+      table.index(['kept_until'], 'proposal_answers_by_end');
+    });
   },
 };

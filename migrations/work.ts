@@ -31,6 +31,10 @@ export const work = {
         table.integer('lost').notNullable().defaultTo(0);
         table.text('last_error');
         table.timestamp('failed_at');
+        // The span whose trace the work continues (W3C).
+        table.text('traceparent');
+        // The correlation id of the event that requested the work last.
+        table.text('correlation_id');
         table.primary(['kind', 'customer_id', 'key']);
         const isFree = knex.whereNull('leased_until');
         table.index(['kind', 'due_at'], 'work_list_due', { predicate: isFree });

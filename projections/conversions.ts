@@ -12,6 +12,7 @@ import { FINGERPRINT_WORDS, fingerprintsOf } from '../domain/conversions/fingerp
 import { isoTimestamp } from '../shared/async/clock.ts';
 import type { RecordedEvent } from '../shared/event-store/event-store.ts';
 import { byteaArray, int4Array, int8Array, textArray, uuidArray } from '../shared/postgres/binary-array.ts';
+import { addReceiptRows, addReceipts, type Receipts } from './conversion-receipts.ts';
 import { addItems, sumText, type HourSum, type HourSums } from './conversion-sums.ts';
 import { decodeEvent } from './engine/decode-event.ts';
 import { byStream } from './engine/fold-streams.ts';
@@ -38,21 +39,28 @@ const recentCommands = {
   key: ['customer_id', 'source_id', 'command_id', 'revision'],
 } as const;
 
-/** `conversion_health.revision` is the last applied revision of a source in all three tables. */
+/** `conversion_health.revision` is the last applied revision of a source in all tables. */
 export const conversionsProjection: Projection = {
   name: 'conversions',
   categories: [CONVERSIONS],
-  tables: ['conversion_segments', 'conversion_commands', 'conversion_hours', 'conversion_health'],
+  tables: [
+    'conversion_segments',
+    'conversion_commands',
+    'conversion_hours',
+    'conversion_receipts',
+    'conversion_health',
+  ],
   compared: {
     conversion_segments: { instead: fingerprintsOfDays },
     conversion_commands: { instead: recentCommands },
     // The purge deletes older rows (`expired-rows.ts`); one day of margin.
     conversion_hours: { where: `hour > now() - interval '399 days'`, close: ['value_sum'] },
+    conversion_receipts: { where: `hour > now() - interval '399 days'` },
   },
   apply: async (client, events) => {
     const streams = byStream(events);
     const before = await loadRevisions(client, [...streams.keys()]);
-    const changes: Changes = { segments: [], sums: new Map(), health: [] };
+    const changes: Changes = { segments: [], sums: new Map(), receipts: new Map(), health: [] };
     for (const [stream, ofStream] of streams) await collect(changes, before.get(stream) ?? -1, ofStream);
     if (changes.health.length === 0) return;
     await sendInOrder(client, writes(changes));
@@ -86,6 +94,7 @@ interface Segment {
 interface Changes {
   readonly segments: Segment[];
   readonly sums: HourSums;
+  readonly receipts: Receipts;
   readonly health: SourceHealth[];
 }
 
@@ -111,6 +120,7 @@ const collect = async (changes: Changes, known: number, events: readonly Recorde
     segment.fingerprints.push(fingerprintsIn(source.sourceId, data));
     segment.commandIds.push(event.metadata.causationId);
     addItems(changes.sums, source, data);
+    addReceipts(changes.receipts, source, data, event.metadata.occurredAt);
     health = healthAfter(health, event, source, data);
     // Events are large: yield to other work of the process between two of them.
     if (data.eventIds.length >= 1_000) await nextTurn();
@@ -199,12 +209,13 @@ const loadRevisions = async (
   return new Map(rows.map(({ stream, revision }) => [stream, Number(revision)]));
 };
 
-function* writes({ segments, sums, health }: Changes): Generator<QueryConfig> {
+function* writes({ segments, sums, receipts, health }: Changes): Generator<QueryConfig> {
   for (const piece of inPieces(segments)) {
     yield insertSegments(piece);
     yield insertCommands(piece);
   }
   for (const piece of inPieces([...sums.values()])) yield addSums(piece);
+  for (const piece of inPieces([...receipts.values()])) yield addReceiptRows(piece);
   for (const piece of inPieces(health)) yield writeHealth(piece);
 }
 

@@ -27,6 +27,7 @@ export const expiredRows = (pool: Database) =>
     'conversion commands': oldRows(pool, 'conversion_commands', { column: 'recorded_at', days: 4 }),
     // Thirteen months, to compare a month with the same month of the previous year.
     'conversion hours': oldRows(pool, 'conversion_hours', { column: 'hour', days: REPORT_KEPT_DAYS }),
+    'conversion receipts': oldRows(pool, 'conversion_receipts', { column: 'hour', days: REPORT_KEPT_DAYS }),
     "sellers' deliveries": oldRows(pool, 'seller_delivery_days', { column: 'day', days: REPORT_KEPT_DAYS }),
     notifications: oldRows(pool, 'notifications', { column: 'occurred_at', days: NOTIFICATION_ROWS_DAYS }),
     // Longer than a command that registered the origin can still write its row.

@@ -6,7 +6,8 @@ import {
 import { PROPOSAL_END, PROPOSAL_SELLER, sellerEntryName } from '../domain/proposals/work.ts';
 import { derivedId } from '../shared/aggregate/ids.ts';
 import { requestWork } from '../shared/work-list/request-work.ts';
-import type { Projection } from './engine/projection.ts';
+import { addCounts, countedBy, type CountTable } from './count-rows.ts';
+import { nonZeroCounts, type Projection } from './engine/projection.ts';
 import { applyFolded, type FoldedTable } from './folded-rows.ts';
 
 const table: FoldedTable<ProposalRequestState, ProposalRequest> = {
@@ -20,14 +21,21 @@ const table: FoldedTable<ProposalRequestState, ProposalRequest> = {
   ],
 };
 
+const counts: CountTable<ProposalRequest> = {
+  table: 'proposal_request_counts',
+  columns: countedBy(table, 'campaign_id'),
+};
+
 /** An execution lists its sellers, all at once, and its end. */
 export const proposalsProjection: Projection = {
   name: 'proposals',
   categories: [table.category],
-  tables: [table.table],
+  tables: [table.table, counts.table],
+  compared: { [counts.table]: nonZeroCounts },
   work: [PROPOSAL_SELLER, PROPOSAL_END],
   apply: async (client, events, purpose) => {
     const changes = await applyFolded(client, table, events);
+    await addCounts(client, counts, changes);
     if (purpose === 'rows') return;
     const begun = changes.filter(({ before }) => before === undefined).map(({ after }) => after);
     await requestWork(client, PROPOSAL_SELLER, begun.flatMap(sellersOf));

@@ -5,11 +5,12 @@
  *     node test/run.js all                  `npm run test:all`: every suite once, and what is no suite
  *     node test/run.js long                 `npm run test:long`: the long forms of suites, and the whole benchmark
  *     node test/run.js node24 [PATTERN...]  `npm run test:node24`: suites on Node.js 24
+ *     node test/run.js containers           `npm run test:containers`: the Compose file, each container killed
  *
  * Goes on after a part that fails, unless it is part of the build. Exit status 1 when a part has failed.
  */
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 process.chdir(join(import.meta.dirname, '..'));
@@ -30,20 +31,36 @@ const patternOf = (name) => (name.endsWith('/') ? `/test-bundle/${name}` : `/${n
 
 /** Shell words of ours: none has a quote. */
 const quoted = (words) => words.map((word) => `'${word}'`).join(' ');
+const inNode24 = (words) => [
+  'npm',
+  'exec',
+  '--yes',
+  `--package=${NODE_24}`,
+  '-c',
+  `node --version && ${quoted(words)}`,
+];
+const missingForNode24 =
+  process.platform === 'linux' && process.arch === 'x64' ? undefined : `${NODE_24} is for Linux on x64`;
 const onNode24 = (patterns) => ({
   name: NODE_24,
   seconds: 60,
-  command: [
-    'npm',
-    'exec',
-    '--yes',
-    `--package=${NODE_24}`,
-    '-c',
-    `node --version && ${quoted([...JEST, '--maxWorkers', '2', ...patterns])}`,
-  ],
-  missing:
-    process.platform === 'linux' && process.arch === 'x64' ? undefined : `${NODE_24} is for Linux on x64`,
+  command: inNode24([...JEST, '--maxWorkers', '2', ...patterns]),
+  missing: missingForNode24,
 });
+
+const missingForContainers = () => {
+  if (process.getuid?.() !== 0) return 'containers need root';
+  return ['/usr/sbin/dockerd', '/usr/bin/docker', '/usr/sbin/debootstrap'].every(existsSync)
+    ? missingForNode24
+    : "containers need Debian's packages docker.io and debootstrap";
+};
+const containers = {
+  name: 'containers',
+  seconds: 480,
+  // The image gets the Node.js that runs this program.
+  command: inNode24(['node', 'dist/test/containers/run.js']),
+  missing: missingForContainers(),
+};
 
 const build = [
   { name: 'types', seconds: 20, command: ['node_modules/.bin/tsc', '--build'], isBuild: true },
@@ -68,7 +85,7 @@ const runs = {
       command: [...JEST, '--maxWorkers', '3', ...ignoring(ANY_FAULT)],
     },
     { name: 'faults', seconds: 330, command: [...JEST, ANY_FAULT, ...ignoring(CRASH_RUN)] },
-    { name: 'crash run', seconds: 130, command: [...JEST, CRASH_RUN] },
+    { name: 'crash run', seconds: 80, command: [...JEST, CRASH_RUN] },
     onNode24(ON_NODE_24),
     {
       name: 'benchmark, quick form',
@@ -86,9 +103,11 @@ const runs = {
     },
     { name: 'crash run', seconds: 3_600, command: ['node', 'dist/test/faults/run.js', '--long'] },
     { name: 'fuzzing', seconds: 600, command: ['node', 'dist/test/fuzz/run.js'] },
+    containers,
     { name: 'benchmark', seconds: 1_800, command: ['node', 'dist/test/bench/run.js'] },
   ],
   node24: (patterns) => [...build, onNode24(patterns.length > 0 ? patterns : ON_NODE_24)],
+  containers: () => [...build.slice(0, 1), containers],
 };
 
 const print = (line) => process.stdout.write(`${line}\n`);

@@ -22,6 +22,9 @@ const createRoute = (writes: AccountWrites): Route =>
     method: 'post',
     path,
     operationId: 'createApiKey',
+    description:
+      'The key is shown in this answer only. `scopes` are all that your role allows by default. An ' +
+      'account has at most 100 active keys (409).',
     summary:
       'Issue an API key, at most 100 active ones in the account. The key is shown only in this answer.',
     body: CreateApiKeyBody,

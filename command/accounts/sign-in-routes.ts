@@ -57,6 +57,10 @@ const signUpRoutes = (writes: SignInRouteWrites): readonly Route[] => [
     method: 'post',
     path: '/auth/signup',
     operationId: 'signUp',
+    description:
+      'If the service sends mail, the answer is always 202, and the account opens with the link of ' +
+      'the mail (`/auth/verify-email`). Otherwise it is 201 with a session cookie. A taken address ' +
+      'is 202 without a word of it.',
     summary:
       'Open an account. If addresses are verified, or the address is taken, a mail says how to continue.',
     limit: 'signUp',
@@ -79,6 +83,7 @@ const signUpRoutes = (writes: SignInRouteWrites): readonly Route[] => [
     method: 'post',
     path: '/auth/verify-email',
     operationId: 'verifyEmail',
+    alsoRefuses: ['UNAUTHORIZED'],
     summary: 'Open the account of a sign-up with the link of its mail, and sign in.',
     limit: 'signUp',
     body: VerifyEmailBody,
@@ -97,6 +102,7 @@ const signInRoute = (writes: SignInRouteWrites): Route =>
     method: 'post',
     path: '/auth/sign-in',
     operationId: 'signIn',
+    alsoRefuses: ['UNAUTHORIZED'],
     summary: 'Sign in with address and password. `details.reason` `code-required`: with a code, too.',
     limit: 'auth',
     body: SignInBody,
@@ -155,6 +161,7 @@ const resetRoutes = (writes: SignInRouteWrites): readonly Route[] => [
     method: 'post',
     path: '/auth/password-reset/reset',
     operationId: 'resetPassword',
+    alsoRefuses: ['UNAUTHORIZED'],
     summary: 'Set a new password with the ticket. Ends all sessions of the user, and does not sign in.',
     limit: 'passwordReset',
     body: ResetBody,

@@ -36,6 +36,10 @@ const createRoute = ({ clock, ids, findBrand, ...stores }: AdvertiserWrites): Ro
     method: 'post',
     path,
     operationId: 'createAdvertiser',
+    description:
+      'Only `name` is required. `sandbox` can never be changed; below a sandbox advertiser the ' +
+      'account itself may record reviews of creatives. `primaryCurrency` is `USD` by default, and ' +
+      'locked by the first campaign.',
     summary: 'Create an advertiser. Confirm the currency with the user before calling.',
     body: CreateAdvertiserBody,
     reserves: { advertiserId: ids.next },
@@ -65,6 +69,10 @@ const updateRoute = ({ clock, findBrand, ...stores }: AdvertiserWrites): Route =
     method: 'put',
     path: `${path}/{id}`,
     operationId: 'updateAdvertiser',
+    description:
+      'Members that are left out stay, `null` clears one. `autonomy` is merged; `controls`, ' +
+      '`labels`, `utmConfig` and `frequencyCaps` are replaced as a whole. A change of a locked ' +
+      'currency, or of an archived advertiser, is 409.',
     summary: 'Change members of an advertiser; absent members stay unchanged',
     params,
     body: UpdateAdvertiserBody,
@@ -103,6 +111,9 @@ const archiveRoute = ({ clock, ...stores }: AdvertiserWrites): Route =>
     method: 'delete',
     path: `${path}/{id}`,
     operationId: 'deleteAdvertiser',
+    description:
+      'Archives: everything below the advertiser stays readable, every write below it is 409, and ' +
+      'its syndication is switched off. Repeating changes nothing.',
     summary: 'Archive an advertiser. Its data is kept and it can be restored; repeating changes nothing.',
     params,
     responses: { 204: { description: 'Archived' } },
@@ -119,6 +130,9 @@ const restoreRoute = ({ clock, ...stores }: AdvertiserWrites): Route =>
     method: 'post',
     path: `${path}/{id}/restore`,
     operationId: 'restoreAdvertiser',
+    description:
+      '404 if the advertiser is not archived. Its syndication stays off: switch it on again with ' +
+      '`/syndicate`.',
     summary: 'Restore an archived advertiser',
     params,
     responses: { 200: { description: 'The advertiser, active again', data: AdvertiserResource } },

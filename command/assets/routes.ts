@@ -25,6 +25,9 @@ const reserveRoute = (writes: AssetWrites): Route =>
     method: 'post',
     path: `${path}/uploads`,
     operationId: 'reserveAssetUpload',
+    description:
+      'Then send the bytes to `uploadUrl` within 15 minutes, without a credential: the address has ' +
+      'a token. Bytes of another type than `mimeType`, or more than were announced, are refused.',
     summary: 'Reserve a place for the bytes of an asset, and the address to send them to',
     params: z.object({ id }),
     body: ReserveUploadBody,

@@ -52,8 +52,12 @@ const uploadRoute = (uploads: Uploads, method: 'put' | 'post', operationId: stri
     path,
     operationId,
     summary: `${summary}. The signed token of the reservation is the credential.`,
+    description:
+      'Sent to the `uploadUrl` of a reservation, as it is, before `expiresAt`. The same bytes again change nothing; ' +
+      'other bytes are 409.',
     tag: 'Assets',
     access: 'public',
+    uploadToken: true,
     params: z.object({ uploadId: z.string().meta({ description: 'Id of the reserved upload.' }) }),
     query: z.object({ token: z.string().optional().meta({ description: 'As in `uploadUrl`.' }) }),
     headers: z.object({

@@ -17,6 +17,9 @@ export const audienceWriteRoutes = (writes: SyncWrites): readonly Route[] => [
     method: 'post',
     path: '/api/v2/buyer/advertisers/{id}/audiences/sync',
     operationId: 'syncAudiences',
+    description:
+      'Members are hashed identifiers (SHA-256, 64 hex digits): e-mail addresses and numbers are ' +
+      'refused as they are. Values that are left out stay. The task says when all is done.',
     summary:
       'Create and change audiences, add and remove up to 100,000 members; the task reports results and failures',
     tag: 'Audiences',

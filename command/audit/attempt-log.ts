@@ -118,7 +118,7 @@ export const createAttemptLog = (options: AttemptLogOptions): AttemptLog => {
   let timer: NodeJS.Timeout | undefined;
   let writing: Promise<void> | undefined;
   const dropped = new Counter({
-    name: 'audit_attempts_dropped_total',
+    name: 'exchange_audit_attempts_dropped_total',
     help: 'Refused requests missing from the audit log, because they were too many or the database refused them',
     registers: [registry],
   });

@@ -34,6 +34,10 @@ const createRoute = (stores: CampaignStores): Route =>
     method: 'post',
     path,
     operationId: 'createCampaign',
+    description:
+      'Creates a draft, which `/execute` launches. `budget.currency` must be the currency of the ' +
+      'advertiser, which its first campaign locks.',
+    alsoRefuses: ['NOT_FOUND'],
     summary: "Create a campaign. An advertiser's first one locks its currency.",
     body: CreateCampaignBody,
     responses: { 201: { description: 'The new campaign, a draft', data: CampaignResource } },
@@ -49,6 +53,10 @@ const updateRoute = (stores: CampaignStores): Route =>
     method: 'put',
     path: `${path}/{id}`,
     operationId: 'updateCampaign',
+    description:
+      'Members that are left out stay, `null` clears one. With `expectedRevision`, a change of ' +
+      'another client in between is 409 with both revisions in `details`. Completed and archived ' +
+      'campaigns are read only.',
     summary: 'Change members of a campaign; those left out stay as they are',
     params,
     body: UpdateCampaignBody,
@@ -62,11 +70,20 @@ const updateRoute = (stores: CampaignStores): Route =>
     },
   });
 
+const rulesOfSteps = {
+  LaunchCampaign:
+    'Launches a draft, and from then on submits each complete creative of the campaign to the sellers that share a ' +
+    'channel with the advertiser. A paused campaign needs `/reactivate`: 409 with `details.phase`.',
+  PauseCampaign:
+    'An active campaign only. No further creative is submitted until the campaign is reactivated.',
+  ReactivateCampaign: 'A paused campaign only, whose flight is not over.',
+} as const satisfies Partial<Record<CampaignStep, string>>;
+
 const stepRoute = (
   stores: CampaignStores,
   action: string,
   operationId: string,
-  type: CampaignStep,
+  type: keyof typeof rulesOfSteps,
   summary: string,
 ): Route =>
   route({
@@ -75,6 +92,7 @@ const stepRoute = (
     path: `${path}/{id}/${action}`,
     operationId,
     summary: `${summary}; repeating changes nothing`,
+    description: `${rulesOfSteps[type]} Repeating changes nothing.`,
     params,
     responses: { 200: { description: 'The campaign in its new phase', data: CampaignResource } },
     handle: async ({ params: { id }, request }) => {

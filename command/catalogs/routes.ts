@@ -16,6 +16,9 @@ export const catalogWriteRoutes = (
     method: 'post',
     path: '/api/v2/buyer/advertisers/{id}/catalogs/sync',
     operationId: 'syncCatalogs',
+    description:
+      'Declares the whole state of each catalog that it names, with its items or the `url` of a ' +
+      'feed, which workers read. An invalid item fails with its reason, and the others are done.',
     summary: 'Create, replace, restore and (with delete_missing) delete 1 to 50 catalogs',
     tag: 'Catalogs',
     access: 'exchange:write',

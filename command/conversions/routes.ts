@@ -46,6 +46,11 @@ export const conversionWriteRoutes = (writes: ConversionWrites): readonly Route[
     method: 'post',
     path,
     operationId: 'logConversions',
+    description:
+      'An event counts once for its `eventId`, type and source within 90 days. An invalid event is ' +
+      'listed in `rejected` with its index, and the others are stored. With `confirm: false` ' +
+      'nothing is stored, and the headers have a `Confirmation-Uid` for the same events with ' +
+      '`confirm: true`.',
     summary: 'Log 1 to 10,000 conversion events; each counts once, however often it is sent within 90 days',
     tag: 'Event Sources',
     access: 'exchange:write',
@@ -55,7 +60,14 @@ export const conversionWriteRoutes = (writes: ConversionWrites): readonly Route[
     bodyIsSecret: true,
     bodyBytesMax: BODY_BYTES_MAX,
     itemsMember: 'events',
-    responses: { 200: { description: 'The result for the events', data: BatchResultResource } },
+    alsoRefuses: ['NOT_FOUND', 'CONFIRMATION_EXPIRED'],
+    responses: {
+      200: {
+        description: 'The result for the events',
+        data: BatchResultResource,
+        headers: ['Confirmation-Uid', 'Confirmation-Expires'],
+      },
+    },
     handle: async ({ params: { key }, body, request }) => logConversions(writes, { key, body, request }),
   }),
 ];

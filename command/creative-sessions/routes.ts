@@ -85,6 +85,9 @@ const finalizeRoute = (writes: SessionWrites): Route =>
     method: 'post',
     path: `${path}/{sid}/finalize`,
     operationId: 'finalizeCreativeSession',
+    description:
+      'The variant must be selected or evaluated. It becomes an ordinary creative, and the session ' +
+      'is read only. The same variant again gives the same creative; another one is 409.',
     summary:
       'Finalize a session with an evaluated or selected variant, which becomes a creative of the campaign',
     params: ofSession,

@@ -63,6 +63,10 @@ const updateRoute = (writes: CreativeWrites): Route =>
     method: 'put',
     path: `${path}/{cid}`,
     operationId: 'updateCampaignCreative',
+    description:
+      'Changes the creative in all its campaigns; members that are left out stay, `null` clears ' +
+      'one. New content returns the reviews of all sellers to `processing`; a new name, role or ' +
+      'frequency cap does not.',
     summary: 'Change members of a creative in all its campaigns; absent members stay unchanged',
     tag,
     access: 'exchange:write',
@@ -159,6 +163,10 @@ const submitRoute = (stores: ReviewStores): Route =>
     method: 'post',
     path: `${sellersPath}/submit`,
     operationId: 'submitCreative',
+    description:
+      'The creative must be `ready`: all that its format requires is there. A seller that reviews ' +
+      'it, has approved it or withholds it does not get it again. The task is done when the detail ' +
+      'shows the submission, not when sellers have decided.',
     summary: 'Submit a creative to sellers; reviews in progress are not affected',
     tag,
     access: 'exchange:write',
@@ -178,6 +186,10 @@ const reviewRoute = (stores: ReviewStores): Route =>
     method: 'put',
     path: `${sellersPath}/sellers/{sellerId}/review`,
     operationId: 'reviewCreative',
+    description:
+      'For a key of the seller; below a sandbox advertiser also for the account itself. An approval ' +
+      'by a seller must say with `expectedRevision` what the seller looked at, and is 409 if the ' +
+      'content has changed since. `rejected` needs a `rejectionReason`.',
     summary:
       "Record a seller's review of a creative: as the seller, or as the account below a sandbox advertiser",
     tag,

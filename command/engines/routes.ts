@@ -52,6 +52,9 @@ const connectRoute = (writes: EngineWrites): Route =>
     method: 'post',
     path,
     operationId: 'connectCreativeEngine',
+    description:
+      'An account has one live connection to an engine: the first request makes it (201), later ' +
+      'ones replace its key (200). The key is checked, stored encrypted and never shown again.',
     summary: "Connect a creative engine with the buyer's own key, or replace the key of the connection",
     params: z.object({ id }),
     query,

@@ -11,6 +11,9 @@ export const eventSourceWriteRoutes = (writes: SyncWrites): readonly Route[] => 
     method: 'post',
     path: '/api/v2/buyer/advertisers/{id}/event-sources/sync',
     operationId: 'syncEventSources',
+    description:
+      'Declares the whole state of each event source that it names: a value that is left out gets ' +
+      'its default. An invalid item fails with its reason, and the others are done.',
     summary: 'Create, replace, restore and (with delete_missing) delete 1 to 50 event sources',
     tag: 'Event Sources',
     access: 'exchange:write',

@@ -40,12 +40,17 @@ export const proposalWriteRoutes = (writes: ProposalRouteWrites): readonly Route
     method: 'post',
     path,
     operationId: 'requestProposals',
+    description:
+      'Asks sellers what they offer for a campaign. An account has one execution at a time (409 ' +
+      'with `details.executionId`). To ask all eligible sellers, confirm: the first answer has a ' +
+      '`confirmationUid`, which is sent with the repeated request and `confirm: true`.',
     summary:
       'Ask sellers for proposals for a campaign. It answers at once; read the execution until it is complete. An account has one running execution. The Idempotency-Key names it.',
     tag: 'Campaigns',
     access: 'exchange:write',
     params: z.object({ id: pathTextId('campaign') }),
     body: RequestProposalsBody,
+    alsoRefuses: ['CONFIRMATION_EXPIRED'],
     // The same key and the same campaign: the same execution. A client that polls may leave the rest out.
     keyOf: ({ customerId, params }) => ({
       scope: String(customerId),

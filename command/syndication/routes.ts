@@ -10,6 +10,10 @@ export const syndicationWriteRoutes = (writes: SyndicationWrites): readonly Rout
     method: 'post',
     path: '/api/v2/buyer/advertisers/{advertiserId}/syndicate',
     operationId: 'syndicate',
+    description:
+      'Answers with one record for each agent, in the state `PENDING`. Workers then call the ' +
+      'agents, and try again for hours after failures; `errorMessage` of the record says why the ' +
+      'last try failed.',
     summary: 'Switch the syndication of a resource to AdCP agents on or off; workers carry it out later',
     tag: 'Syndication',
     access: 'exchange:write',

@@ -94,6 +94,10 @@ const createRoute = (writes: WebhookRoutes): Route =>
     method: 'post',
     path,
     operationId: 'createWebhookSubscription',
+    description:
+      'The secret is shown in this answer only; deliveries are signed with it as Standard Webhooks ' +
+      'defines. The address must be public and `https`.',
+    alsoRefuses: ['NOT_FOUND'],
     summary:
       'Subscribe an https address to events; at most 50 subscriptions in the account. A secret that the service makes is shown only in this answer.',
     body: CreateWebhookBody(receiverAddress(writes)),
@@ -154,6 +158,9 @@ const rotateRoute = (writes: WebhookRoutes): Route =>
     method: 'post',
     path: `${onePath}/rotate-secret`,
     operationId: 'rotateWebhookSecret',
+    description:
+      'Deliveries are signed with both secrets until `previousSecretUntil`, so that receivers can ' +
+      'change over.',
     summary:
       'Replace the signing secret. Until the overlap ends, deliveries are signed with both; then the old one is deleted.',
     params,

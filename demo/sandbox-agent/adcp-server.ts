@@ -3,6 +3,7 @@ import { adcpError, createIdempotencyStore, InMemoryStateStore, memoryBackend } 
 import { createAdcpServer, type AdcpServer } from '@adcp/sdk/server/legacy/v5';
 import { z } from 'zod';
 import type { Behaviour } from './behaviour.ts';
+import type { MediaBuys } from './media-buys.ts';
 import { sandboxProducts } from './products.ts';
 import type { Holdings } from './holdings.ts';
 import type { Tasks } from './agent-tasks.ts';
@@ -19,6 +20,7 @@ export interface SeenCall {
 export interface AdcpServerParts {
   readonly holdings: Holdings;
   readonly tasks: Tasks;
+  readonly mediaBuys: MediaBuys;
   readonly behaviour: Behaviour;
   readonly onCall: (call: SeenCall) => void;
 }
@@ -36,7 +38,7 @@ interface Sync {
 
 /** One server per request over MCP, one for all over A2A; they share stored data and idempotency keys. */
 export const adcpServers = (parts: AdcpServerParts): (() => AdcpServer) => {
-  const { holdings, tasks } = parts;
+  const { holdings, tasks, mediaBuys } = parts;
   const idempotency = createIdempotencyStore({ backend: memoryBackend(), ttlSeconds: 86_400 });
   const stateStore = new InMemoryStateStore();
   const getTask = {
@@ -63,7 +65,13 @@ export const adcpServers = (parts: AdcpServerParts): (() => AdcpServer) => {
       resolveAccount: async (reference) => ({ id: JSON.stringify(reference) }),
       // The standard name contains a slash, which MCP servers warn about.
       customTools: { tasks_get: getTask },
-      mediaBuy: { getProducts: async (asked) => answer(sandboxProducts(asked)) },
+      mediaBuy: {
+        getProducts: async (asked) => {
+          mediaBuys.buy(asked.context?.['buyer_ref']);
+          return answer(sandboxProducts(asked));
+        },
+        getMediaBuyDelivery: async (asked) => answer(mediaBuys.deliveryOf(asked)),
+      },
       eventTracking: {
         syncAudiences: (params) =>
           run(parts, {

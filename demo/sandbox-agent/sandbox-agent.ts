@@ -9,6 +9,7 @@ import { check, sentenceOf } from '../../shared/http/problems.ts';
 import { adcpServers, type SeenCall } from './adcp-server.ts';
 import { Behaviour } from './behaviour.ts';
 import { createHoldings } from './holdings.ts';
+import { createMediaBuys } from './media-buys.ts';
 import { createTasks } from './agent-tasks.ts';
 
 export interface SandboxAgentOptions {
@@ -35,6 +36,7 @@ export const startSandboxAgent = async ({ port, token }: SandboxAgentOptions): P
   const makeServer = adcpServers({
     holdings,
     tasks: createTasks(),
+    mediaBuys: createMediaBuys(),
     behaviour,
     onCall: (call) => {
       calls.push(call);

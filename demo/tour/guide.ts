@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
+import { createClient } from '../../client/src/index.ts';
 
 const Envelope = z.object({
   data: z.unknown(),
@@ -60,23 +61,7 @@ export const createGuide = ({ url, key, chapters, print, pause }: GuideOptions):
   let chapter = 0;
   const seen: RequestRecord[] = [];
 
-  const send = async (method: string, path: string, asked: RequestOptions) => {
-    const isJson = asked.bytes === undefined && asked.body !== undefined;
-    const answer = await fetch(path.startsWith('http') ? path : `${url}${pathOf(path)}`, {
-      method,
-      headers: {
-        // Absolute URLs are signed upload addresses or other hosts: neither may receive the key.
-        ...(path.startsWith('http') ? {} : { Authorization: `Bearer ${key}` }),
-        ...(isJson ? { 'Content-Type': 'application/json' } : {}),
-        ...(asked.bytes === undefined ? {} : { 'Content-Type': 'application/octet-stream' }),
-        ...asked.headers,
-      },
-      body: asked.bytes ?? (isJson ? JSON.stringify(asked.body) : null),
-      signal: AbortSignal.timeout(ANSWER_MS_MAX),
-    });
-    const text = await answer.text();
-    return { status: answer.status, text, retryAfterSeconds: Number(answer.headers.get('retry-after') ?? 1) };
-  };
+  const send = createSend(url, key);
 
   const read = <T>(text: string, schema: z.ZodType<T>, where: string): T => {
     const whole: unknown = text === '' ? { data: null, error: null } : parse(text, where);
@@ -133,6 +118,59 @@ export const createGuide = ({ url, key, chapters, print, pause }: GuideOptions):
 export const TOOLS = '/mcp/v3';
 
 const pathOf = (path: string): string => (path === TOOLS ? path : `/api/v2/buyer${path}`);
+
+type Send = (method: string, path: string, asked: RequestOptions) => Promise<RawAnswer>;
+
+const createSend = (url: string, key: string): Send => {
+  // The guide itself waits when the rate limit is reached, and says so.
+  const exchange = createClient({ url, apiKey: key, tries: 1, timeoutMs: ANSWER_MS_MAX });
+  // The paths of the tour are texts with ids and queries, which it also prints.
+  const request = exchange.raw.request as unknown as UntypedRequest;
+
+  const sendByClient = async (method: string, path: string, { body, headers = {} }: RequestOptions) => {
+    const { data, error, response } = await request(method, path, { body, headers, parseAs: 'text' });
+    const text = response.ok ? data : error;
+    return answerOf(
+      response,
+      typeof text === 'string' ? text : text === undefined ? '' : JSON.stringify(text),
+    );
+  };
+
+  /** The tools, signed upload addresses and the sandbox agent are not paths of the client. */
+  const sendByFetch = async (method: string, path: string, asked: RequestOptions) => {
+    const isJson = asked.bytes === undefined && asked.body !== undefined;
+    const answer = await fetch(path.startsWith('http') ? path : `${url}${path}`, {
+      method,
+      headers: {
+        // Absolute URLs are signed upload addresses or other hosts: neither may receive the key.
+        ...(path.startsWith('http') ? {} : { Authorization: `Bearer ${key}` }),
+        ...(isJson ? { 'Content-Type': 'application/json' } : {}),
+        ...(asked.bytes === undefined ? {} : { 'Content-Type': 'application/octet-stream' }),
+        ...asked.headers,
+      },
+      body: asked.bytes ?? (isJson ? JSON.stringify(asked.body) : null),
+      signal: AbortSignal.timeout(ANSWER_MS_MAX),
+    });
+    return answerOf(answer, await answer.text());
+  };
+
+  return (method, path, asked) =>
+    path === TOOLS || path.startsWith('http')
+      ? sendByFetch(method, path, asked)
+      : sendByClient(method, path, asked);
+};
+
+type UntypedRequest = (
+  method: string,
+  path: string,
+  init: object,
+) => Promise<{ readonly data?: unknown; readonly error?: unknown; readonly response: Response }>;
+
+const answerOf = ({ status, headers }: Response, text: string): RawAnswer => ({
+  status,
+  text,
+  retryAfterSeconds: Number(headers.get('retry-after') ?? 1),
+});
 
 interface RawAnswer {
   readonly status: number;

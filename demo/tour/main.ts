@@ -81,8 +81,14 @@ const operate = async (programs: StartedPrograms): Promise<void> => {
   }
 };
 
-const nextOf = ({ url, key, directory }: StartedPrograms): string => `
-The service and the sandbox agent keep running until Ctrl-C. Their data is then deleted. Try next:
+const nextOf = ({ url, key, signInLink, directory }: StartedPrograms): string => `
+The service and the sandbox agent keep running until Ctrl-C. Their data is then deleted.
+
+See it in the console, as its first admin (the link works once; choose any address and password):
+
+  ${signInLink}
+
+Then open ${url}/console. Or call the API:
 
   export KEY=${key}
   curl -s '${url}/api/v2/buyer/advertisers' -H "Authorization: Bearer $KEY"

@@ -1,23 +1,28 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import type { Agent } from './steps.ts';
 
 export interface StartedPrograms {
   readonly url: string;
   readonly key: string;
+  /** The first admin signs in with it, once. */
+  readonly signInLink: string;
   /** Folder of the data, deleted by `stop`. */
   readonly directory: string;
   readonly ended: Promise<unknown>;
-  readonly agent: { readonly url: string; readonly token: string };
+  readonly agent: Agent;
   /** On the same installation. @returns standard output @throws Error when the exit status is not 0 */
   exchange(...words: readonly string[]): Promise<string>;
   stop(): Promise<void>;
 }
 
 const AGENT_TOKEN = 'sandbox-agent-token';
+/** The agents of the tour are on this machine. */
+const outbound = { OUTBOUND_ALLOW_LOOPBACK: 'true' };
 const START_MS_MAX = 60_000;
 const given = Object.fromEntries(
   ['PATH', 'DATABASE_URL'].flatMap((name) =>
@@ -51,23 +56,48 @@ export const startPrograms = async (): Promise<StartedPrograms> => {
       LOG_LEVEL: 'warn',
       LOG_FORMAT: 'pretty',
       NODE_ENV: 'development',
-      OUTBOUND_ALLOW_LOOPBACK: 'true',
+      ...outbound,
+      DELIVERY_REPORT_SECONDS: '5',
     });
-    const [[agentUrl], [url, key]] = await Promise.all([
+    const [[agentUrl], [url, key, signInLink = '']] = await Promise.all([
       printed(agent, /at (http:\S+)/),
-      printed(service, /serving at (http:\S+)[^]*?\s(bx_\S+)/),
+      printed(service, /serving at (http:\S+)[^]*?\s(bx_\S+)[^]*?(http\S+#token=[\w-]{20,})/),
     ]);
     const exchange = async (...words: readonly string[]): Promise<string> => {
       const program = [join(import.meta.dirname, 'exchange.js'), ...words];
-      const env = { ...given, DATA_DIR: directory };
+      const env = { ...given, ...outbound, DATA_DIR: directory };
       return (await promisify(execFile)(process.execPath, ['--no-warnings', ...program], { env })).stdout;
     };
+    const sellerId = await connectSeller(exchange, `${agentUrl}/mcp`, join(directory, 'seller-token'));
     const ended = Promise.race(children.map((child) => once(child, 'exit')));
-    return { url, key, directory, ended, agent: { url: agentUrl, token: AGENT_TOKEN }, exchange, stop };
+    return {
+      url,
+      key,
+      signInLink,
+      directory,
+      ended,
+      agent: { url: agentUrl, token: AGENT_TOKEN, sellerId },
+      exchange,
+      stop,
+    };
   } catch (error) {
     await stop();
     throw error;
   }
+};
+
+/** What an operator does once for each seller. @returns its id */
+const connectSeller = async (
+  exchange: StartedPrograms['exchange'],
+  url: string,
+  tokenFile: string,
+): Promise<number> => {
+  await writeFile(tokenFile, AGENT_TOKEN, { mode: 0o600 });
+  const added = await exchange('sellers', 'add', '--name', 'Sandbox News', '--json');
+  const { sellerId } = JSON.parse(added) as { readonly sellerId: number };
+  await exchange('sellers', 'connect', String(sellerId), '--agent-url', url, '--token-file', tokenFile);
+  await rm(tokenFile);
+  return sellerId;
 };
 
 const printed = (child: ChildProcess, pattern: RegExp): Promise<readonly string[] & [string, string]> =>

@@ -6,6 +6,8 @@ import { StumbledError, TOOLS, type Guide } from './guide.ts';
 export interface Agent {
   readonly url: string;
   readonly token: string;
+  /** The seller whose agent it also is. Absent on a service of others, whose sellers the tour does not ask. */
+  readonly sellerId?: number;
 }
 
 const Anything = z.unknown();
@@ -69,7 +71,7 @@ export const walk = async (guide: Guide, agent: Agent): Promise<void> => {
   await chapter('History');
   await past(guide);
   await chapter('Tools for agents');
-  await tools(guide, advertiserId);
+  await tools(guide, advertiserId, agent.sellerId);
 };
 
 export const CHAPTERS = 11;
@@ -324,10 +326,12 @@ const past = async ({ tell, ask }: Guide): Promise<void> => {
 
 const PROTOCOL = '2026-07-28';
 
+type CallTool = <T>(name: string, given: object, schema: z.ZodType<T>) => Promise<T>;
+
 /** Clients of the Model Context Protocol send this for their user. */
-const tools = async ({ tell, ask }: Guide, advertiserId: number): Promise<void> => {
+const toolsOf = ({ ask }: Guide): CallTool => {
   const Result = z.object({ result: z.object({ structuredContent: z.looseObject({}) }) });
-  const call = async <T>(name: string, given: object, schema: z.ZodType<T>): Promise<T> => {
+  return async (name, given, schema) => {
     const _meta = {
       'io.modelcontextprotocol/protocolVersion': PROTOCOL,
       'io.modelcontextprotocol/clientCapabilities': {},
@@ -344,6 +348,11 @@ const tools = async ({ tell, ask }: Guide, advertiserId: number): Promise<void> 
     const { result } = await ask('POST', TOOLS, Result, { body, headers });
     return schema.parse(result.structuredContent);
   };
+};
+
+const tools = async (guide: Guide, advertiserId: number, sellerId: number | undefined): Promise<void> => {
+  const { tell } = guide;
+  const call = toolsOf(guide);
   tell('An AI agent uses the same exchange as tools. It plans a campaign:');
   const Saved = z.object({ action: z.string(), object: z.object({ id: z.string() }) });
   const { action, object } = await call(
@@ -358,6 +367,43 @@ const tools = async ({ tell, ask }: Guide, advertiserId: number): Promise<void> 
   });
   const { members } = await call('explain', { kind: 'campaign', id: object.id, path: '/brief' }, Explained);
   expectThat(members[0]?.setBy.actorOrigin === 'MCP', 'the brief is explained otherwise');
+  if (sellerId !== undefined) await proposals(guide, call, object.id, sellerId);
+};
+
+/** `mb-` and so on are the sandbox agent's own words, like everything that sellers say. */
+const proposals = async (
+  { tell, until }: Guide,
+  call: CallTool,
+  campaignId: string,
+  sellerId: number,
+): Promise<void> => {
+  tell('It asks a seller for proposals. The answer does not wait for the seller:');
+  const Round = z.object({
+    executionId: z.string(),
+    status: z.string(),
+    perSeller: z.array(z.object({ status: z.string(), proposalIds: z.array(z.string()) })),
+  });
+  const asked = { campaignId, sellerIds: [sellerId], idempotencyKey: `tour-${randomUUID()}` };
+  const { executionId } = await call('request_proposals', asked, Round);
+  await until(
+    `/campaigns/${campaignId}/proposal-requests/${executionId}`,
+    Round,
+    ({ status }) => status !== 'running',
+  );
+  tell('The same call again, once the round has ended: the seller has quoted a proposal.');
+  const { perSeller } = await call('request_proposals', asked, Round);
+  expectThat(perSeller[0]?.proposalIds.length === 1, 'the seller has quoted no proposal');
+  tell('The sandbox agent buys what it offers. Soon it reports what the media buy delivered:');
+  const Report = z.object({
+    rows: z.array(z.object({ metrics: z.object({ impressions: z.number(), spend: z.number() }) })),
+  });
+  const path = `/reporting/delivery?campaignId=${campaignId}&dimensions=campaign`;
+  await until(path, Report, ({ rows }) => rows.length > 0);
+  const filters = { filters: { campaignId }, dimensions: ['campaign', 'seller'] };
+  const { rows } = await call('get_delivery', filters, Report);
+  const { impressions = 0, spend = 0 } = rows[0]?.metrics ?? {};
+  expectThat(impressions === 12_400, 'the delivery is reported otherwise');
+  tell(`Today, for this campaign: ${impressions} impressions, ${spend} USD.`);
 };
 
 const conversions = async ({ tell, ask }: Guide, advertiserId: number): Promise<void> => {

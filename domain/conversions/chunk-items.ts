@@ -80,6 +80,9 @@ export const chunkItems = (
         last: index === chunks.length - 1,
         rejected: facts.rejected.length,
         ...(facts.rejected[0] === undefined ? {} : { firstReason: facts.rejected[0].reason }),
+        ...(index < chunks.length - 1 || facts.rejected.length === 0
+          ? {}
+          : { reasons: reasonsOf(facts.rejected) }),
         ...(facts.allowedTypes === undefined ? {} : { allowedTypes: [...facts.allowedTypes] }),
         health: facts.health,
         ...columnsOf(items, chunk.items),
@@ -88,6 +91,18 @@ export const chunkItems = (
     },
     bytesMax: chunk.bytes,
   }));
+};
+
+/** The rest counts as one more reason, so that an event stays small. */
+const REASONS_MAX = 20;
+const OTHER_REASONS = 'other reasons';
+
+const reasonsOf = (rejected: readonly Rejection[]): [string, number][] => {
+  const counts = new Map<string, number>();
+  for (const { reason } of rejected) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  const reasons = [...counts].sort(([, one], [, other]) => other - one);
+  const rest = reasons.splice(REASONS_MAX).reduce((sum, [, count]) => sum + count, 0);
+  return rest === 0 ? reasons : [...reasons, [OTHER_REASONS, rest]];
 };
 
 type Columns = Pick<

@@ -53,6 +53,8 @@ const ConversionsLogged = z.object({
   /** Number of rejected items of the call, and the first one's reason. */
   rejected: z.int(),
   firstReason: z.string().optional(),
+  /** On the last event of a call: its rejected items by reason, the most frequent first. Absent in older events. */
+  reasons: z.array(z.tuple([z.string(), z.int()])).optional(),
   /** If the source did not accept all: explains further rejections. */
   allowedTypes: z.array(EventType).optional(),
   health: Health,
@@ -95,6 +97,7 @@ const Facts = ConversionsLogged.pick({
   last: true,
   rejected: true,
   firstReason: true,
+  reasons: true,
   allowedTypes: true,
   health: true,
 });

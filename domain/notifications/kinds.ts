@@ -116,6 +116,28 @@ export const notificationKinds = {
       path: undefined,
     },
   ),
+  'syndication.attempt_failed': kindOf(
+    'SYNDICATION',
+    'An attempt to deliver to an agent failed, and another one follows: `errorMessage` of the record says why.',
+    {
+      resourceId: 'syn_7c1e9b3f52d84a06957be0c4d1f8a632',
+      advertiserId: 12_345,
+      revision: 3,
+      changed: ['errorMessage'],
+      path: undefined,
+    },
+  ),
+  'syndication.withdrawn': kindOf(
+    'SYNDICATION',
+    'After syndication was switched off, the agent has deleted the resource, or could not be asked to.',
+    {
+      resourceId: 'syn_7c1e9b3f52d84a06957be0c4d1f8a632',
+      advertiserId: 12_345,
+      revision: 6,
+      changed: ['responseData'],
+      path: undefined,
+    },
+  ),
   'task.completed': kindOf(
     'TASK',
     'A task of the account has completed.',

@@ -84,7 +84,7 @@ export const archiveTools: readonly WriteTool[] = [
     arguments: { kind: z.enum(kindNames), id: idArgument('Id of the object.'), advertiserId, engineId },
     steps: Object.values(archived) as unknown as readonly [Step, ...Step[]],
     choose: stepFor,
-    confirmed: { describe: describeArchive },
+    confirmed: { describe: describeArchive, showsState: true },
   },
   {
     name: 'restore',

@@ -74,7 +74,7 @@ export const campaignTools: readonly WriteTool[] = [
     steps: [
       { verb: 'launch', action: 'launched', operationId: 'executeCampaign', params: { id: 'campaignId' } },
     ],
-    confirmed: { describe: describeLaunch },
+    confirmed: { describe: describeLaunch, showsState: true },
   },
   phaseTool(
     'pause_campaign',

@@ -3,7 +3,9 @@ import { ProposalRequestResource } from '../../domain/proposals/resource.ts';
 import { IDEMPOTENCY_KEY } from '../../shared/http/idempotency-key.ts';
 import { Confirmation, PENDING } from '../confirm.ts';
 import { fitPage } from '../fit-page.ts';
+import { withFewerIds } from '../fit-sellers.ts';
 import { bodyShapeOf, namingArguments, type Operations } from '../operations.ts';
+import { omittedMember } from '../page.ts';
 import { inTheOpen, tool, writes, type Tool, type ToolResult } from '../tool.ts';
 
 const PRODUCTS_DEFAULT = 20;
@@ -46,6 +48,7 @@ export const requestProposalsTool = (operations: Operations): Tool =>
       action: z.literal(PENDING).optional(),
       confirmation: Confirmation.optional(),
       ...z.object({ ...head, page, perSeller }).partial().shape,
+      ...omittedMember,
     }),
     run: async ({ campaignId, limit, cursor, idempotencyKey }, { invoke, given, confirmationUid }) => {
       const { expectedCampaignRevision, sellerIds, ...confirmed } = given;
@@ -63,10 +66,11 @@ export const requestProposalsTool = (operations: Operations): Tool =>
       );
       const { executionId } = started.data as { readonly executionId?: string };
       if (executionId === undefined) return started.data as ToolResult;
-      return fitPage(limit, async (rows) => {
+      const fitted = await fitPage(limit, async (rows) => {
         const query = { limit: rows, cursor };
         const read = await invoke('getProposalRequest', { params: { ...params, executionId }, query });
         return read.data as ProposalRequestResource;
       });
+      return withFewerIds(fitted);
     },
   });

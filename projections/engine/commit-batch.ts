@@ -6,6 +6,8 @@ import {
   type RecordedEvent,
 } from '../../shared/event-store/event-store.ts';
 import { failpoint } from '../../shared/async/failpoints.ts';
+import { withEventsOf } from '../../shared/tracing/correlation.ts';
+import { tracedBatch } from '../../shared/tracing/tracing.ts';
 import { inTransaction } from '../../shared/postgres/pool.ts';
 import { applyIsolated, TRIES, type FailedEvent } from './apply-events.ts';
 import { markIncomplete, moveCheckpoint, type Checkpoint } from './checkpoint.ts';
@@ -47,7 +49,7 @@ export const commitBatch = async (
     return { checkpoint: next, applied: 0, parked: [], isNews: false };
   }
   try {
-    const isNews = await inTransaction(pool, async (client) => {
+    const isNews = await inBatchSpan(projection, events, pool, async (client) => {
       await begin(client, projection, checkpoint, batch);
       failpoint('projection-before-rows');
       const outcome = await projection.apply(client, events);
@@ -72,6 +74,20 @@ export const commitBatch = async (
     isNews: true,
   };
 };
+
+/** The work that a projection requests continues the traces of its events. */
+const inBatchSpan = <T>(
+  { name }: Projection,
+  events: readonly RecordedEvent[],
+  pool: Pool,
+  run: (client: ClientBase) => Promise<T>,
+): Promise<T> =>
+  tracedBatch(
+    `project ${name}`,
+    { 'exchange.projection': name, 'exchange.events': events.length },
+    events,
+    () => withEventsOf(events, () => inTransaction(pool, run)),
+  );
 
 const begin = async (
   client: ClientBase,

@@ -25,19 +25,19 @@ export const registerProjectionMetrics = (
         for (const one of all) this.set({ projection: one.name }, value(one));
       },
     });
-  const lagName = `projection_lag_${lagUnit}`;
+  const lagName = `exchange_projection_lag_${lagUnit}`;
   gauge(
     lagName,
     `Lag of the read model behind the end of the log, in ${lagUnit}`,
     (one) => one.lagEvents ?? one.lagBytes ?? 0,
   );
   gauge(
-    'projection_parked_streams',
+    'exchange_projection_parked_streams',
     'Streams that are parked because of an event that the read model cannot apply',
     (one) => one.parkedStreams,
   );
   const applied = new Counter({
-    name: 'projection_events_applied_total',
+    name: 'exchange_projection_events_applied_total',
     help: 'Events that this process applied to the read model',
     labelNames,
     registers: [registry],
@@ -45,7 +45,11 @@ export const registerProjectionMetrics = (
   return {
     applied: (projection, events) => applied.inc({ projection }, events),
     remove: () => {
-      for (const name of [lagName, 'projection_parked_streams', 'projection_events_applied_total']) {
+      for (const name of [
+        lagName,
+        'exchange_projection_parked_streams',
+        'exchange_projection_events_applied_total',
+      ]) {
         registry.removeSingleMetric(name);
       }
     },

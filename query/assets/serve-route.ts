@@ -32,6 +32,7 @@ export const serveRoute = (objects: ObjectStore): Route =>
     method: 'get',
     path: `${ASSETS_PATH}/{storageKey}`,
     operationId: 'readAsset',
+    alsoRefuses: ['RANGE_NOT_SATISFIABLE'],
     summary: 'The bytes of an asset: public and immutable',
     tag: 'Assets',
     access: 'public',

@@ -37,6 +37,32 @@ type EventSummary = z.infer<typeof EventSummary>;
 
 const Hour = instant().transform((epochMs) => Math.floor(epochMs / HOUR_MS));
 
+const refused = (field: string, message: string): ApiError =>
+  new ApiError({ code: 'VALIDATION_ERROR', message, field });
+
+export const hourParameters = {
+  startHour: Hour.optional().meta({ description: 'Default: 23 hours before the last one.' }),
+  endHour: Hour.optional().meta({ description: 'Default: the current hour.' }),
+};
+
+export interface Period {
+  readonly periodStart: string;
+  readonly periodEnd: string;
+}
+
+/** @throws ApiError VALIDATION_ERROR if it is reversed or too long */
+export const periodOf = (
+  clock: Clock,
+  { startHour, endHour }: { readonly startHour?: number | undefined; readonly endHour?: number | undefined },
+): Period => {
+  const now = Math.floor(clock.now() / HOUR_MS);
+  const end = endHour ?? Math.max(now, startHour ?? now);
+  const start = startHour ?? Math.max(0, end - HOURS_DEFAULT + 1);
+  if (start > end) throw refused('startHour', 'startHour must not be after endHour.');
+  if (end - start >= HOURS_MAX) throw refused('startHour', `Ask for at most ${HOURS_MAX} hours at once.`);
+  return { periodStart: isoTimestamp(start * HOUR_MS), periodEnd: isoTimestamp(end * HOUR_MS) };
+};
+
 /** Counts by hour and type, over all of an advertiser's sources. */
 export const eventSummaryRoute = (reads: EventSummaryReads): Route =>
   route({
@@ -48,21 +74,12 @@ export const eventSummaryRoute = (reads: EventSummaryReads): Route =>
     access: 'exchange:read',
     params: z.object({ id: pathIntegerId('advertiser') }),
     query: z.object({
-      startHour: Hour.optional().meta({ description: 'Default: 23 hours before the last one.' }),
-      endHour: Hour.optional().meta({ description: 'Default: the current hour.' }),
+      ...hourParameters,
       eventType: EventType.optional(),
     }),
     responses: { 200: { description: 'Hours without events are left out', data: EventSummary } },
     handle: async ({ params: { id }, query, request }) => {
-      const now = Math.floor(reads.clock.now() / HOUR_MS);
-      const end = query.endHour ?? Math.max(now, query.startHour ?? now);
-      const start = query.startHour ?? Math.max(0, end - HOURS_DEFAULT + 1);
-      if (start > end) throw refused('startHour', 'startHour must not be after endHour.');
-      if (end - start >= HOURS_MAX) throw refused('startHour', `Ask for at most ${HOURS_MAX} hours at once.`);
-      const period = {
-        periodStart: isoTimestamp(start * HOUR_MS),
-        periodEnd: isoTimestamp(end * HOUR_MS),
-      };
+      const period = periodOf(reads.clock, query);
       const { customerId } = request.principal;
       const summary = await summarise(reads, customerId, id, { ...period, eventType: query.eventType }).catch(
         refuseIfBehind,
@@ -71,9 +88,6 @@ export const eventSummaryRoute = (reads: EventSummaryReads): Route =>
       return { status: 200, data: { ...period, ...summary } satisfies EventSummary };
     },
   });
-
-const refused = (field: string, message: string): ApiError =>
-  new ApiError({ code: 'VALIDATION_ERROR', message, field });
 
 interface SummaryRow extends Freshness {
   readonly known: boolean;
@@ -84,11 +98,7 @@ const summarise = async (
   { database, progress }: EventSummaryReads,
   customerId: number,
   advertiserId: number,
-  {
-    periodStart,
-    periodEnd,
-    eventType,
-  }: Pick<EventSummary, 'periodStart' | 'periodEnd'> & { readonly eventType: EventType | undefined },
+  { periodStart, periodEnd, eventType }: Period & { readonly eventType: EventType | undefined },
 ): Promise<Pick<EventSummary, 'entries' | 'totalEventCount'> | undefined> => {
   const { known, entries: text } = await consistentRead<SummaryRow>({
     pool: boundTo(database, customerId),

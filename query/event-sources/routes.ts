@@ -18,6 +18,7 @@ import { refuseIfBehind } from '../resources/refuse-if-behind.ts';
 import { listResourcesRoute } from '../resources/list-resources.ts';
 import { healthOf } from './event-source-health.ts';
 import { eventSummaryRoute, type EventSummaryReads } from './event-summary.ts';
+import { receivedEventsRoute } from './received-events.ts';
 import { findEventSources, listEventSources } from './list.ts';
 
 export interface EventSourceDetails extends EventSummaryReads {
@@ -31,6 +32,7 @@ export const eventSourceReadRoutes = (reads: EventSourceDetails): readonly Route
   listResourcesRoute(eventSourceList, EventSourceList, (owner, page) => listEventSources(reads, owner, page)),
   detailRoute(reads),
   eventSummaryRoute(reads),
+  receivedEventsRoute(reads),
 ];
 
 const EventSourceList = z

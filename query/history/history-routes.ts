@@ -136,6 +136,8 @@ const explainRoute = (reads: HistoryReads, kind: AuditedKind, place: Place): Rou
   return route({
     ...rest,
     operationId: `explain${noun}`,
+    // The account's path has no parameter.
+    alsoRefuses: ['NOT_FOUND'],
     summary: `For each member of the ${kind.noun}, the event that set its value`,
     query: z.object({
       ...place.query?.shape,

@@ -54,6 +54,22 @@ export const readFeed = async (
   return pageIn(row, after, limit);
 };
 
+/** The newest ones, oldest first; the next page begins after them. @throws ReadModelBehindError */
+export const readNewest = async (
+  { database, progress }: ResourceReads,
+  customerId: number,
+  filters: FeedFilters,
+  limit: number,
+): Promise<FeedPage> => {
+  const row = await consistentRead<FeedRow>({
+    pool: boundTo(database, customerId),
+    projection: FEED,
+    progress,
+    query: feedQuery(customerId, FEED_START, filters, limit - 1, 'desc'),
+  });
+  return pageIn(row, FEED_START, limit);
+};
+
 /** As far as the read model is now; internal kinds, too, and no filters: one read for all streams of an account. */
 export const readWholeFeed = async (
   { database }: Pick<ResourceReads, 'database'>,
@@ -89,17 +105,18 @@ export const feedQuery = (
   { position, idx }: FeedPlace,
   { kinds = ['*'], advertiserId }: FeedFilters,
   limit: number,
+  direction: 'asc' | 'desc' = 'asc',
 ) => {
   const ofAdvertiser = advertiserId === undefined ? '' : 'and n.advertiser_id = $7';
   return {
-    name: `read-feed${advertiserId === undefined ? '' : '-of-advertiser'}`,
+    name: `read-feed-${direction}${advertiserId === undefined ? '' : '-of-advertiser'}`,
     text: feedSql(`
       select e.* from unnest($6::text[]) as k(kind), lateral (
         select ${columns} from notifications n
         where n.customer_id = $1 and n.kind = k.kind collate "C" ${ofAdvertiser}
           and (n.position, n.idx) > ($3, $4::smallint)
-        order by n.position, n.idx limit $5) e
-      order by e.position, e.idx limit $5`),
+        order by n.position ${direction}, n.idx ${direction} limit $5) e
+      order by e.position ${direction}, e.idx ${direction} limit $5`),
     values: [
       customerId,
       FEED,

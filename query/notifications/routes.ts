@@ -13,11 +13,11 @@ import type { Clock } from '../../shared/async/clock.ts';
 import { ApiError } from '../../shared/http/errors.ts';
 import type { WebhookDeclaration } from '../../shared/http/openapi.ts';
 import { route, type Route } from '../../shared/http/route.ts';
-import { pathIntegerId, takeParameter } from '../../shared/http/schemas.ts';
+import { pathIntegerId, queryBoolean, takeParameter } from '../../shared/http/schemas.ts';
 import { refuseIfBehind } from '../resources/refuse-if-behind.ts';
 import type { ResourceReads } from '../resources/resource-reads.ts';
 import { isExpired, type FeedCursors } from './cursor.ts';
-import { FEED_START, readFeed } from './feed.ts';
+import { FEED_START, readFeed, readNewest } from './feed.ts';
 
 const tag = 'Events';
 const TAKE_MAX = 200;
@@ -62,17 +62,25 @@ const eventsRoute = ({ cursors, clock, baseUrl, ...reads }: NotificationReads): 
         description:
           '`nextCursor` of an earlier page, with any filters. Default: from the oldest event kept.',
       }),
+      newest: queryBoolean(
+        'The newest events instead of the oldest, in the same order. Without `after`.',
+      ).optional(),
       types: typesParameter.optional(),
       advertiserId: pathIntegerId('advertiser').optional(),
       take: takeParameter(TAKE_MAX),
     }),
     responses: { 200: { description: 'One page', data: EventPage } },
-    handle: async ({ query: { after, types, advertiserId, take }, request }) => {
+    handle: async ({ query: { after, newest = false, types, advertiserId, take }, request }) => {
       const { customerId } = request.principal;
       const place = after === undefined ? FEED_START : await cursors.read(customerId, after, 'after');
       if (isExpired(place, clock.now())) throw expired();
       const filters = { kinds: types, advertiserId };
-      const page = await readFeed(reads, customerId, place, filters, take).catch(refuseIfBehind);
+      if (newest && after !== undefined) throw notBoth();
+      const page = await (
+        newest
+          ? readNewest(reads, customerId, filters, take)
+          : readFeed(reads, customerId, place, filters, take)
+      ).catch(refuseIfBehind);
       const { entries, next, hasMore } = page;
       const events = entries.map((entry) => notificationBody(entry, baseUrl()));
       return { status: 200, data: { events, nextCursor: await cursors.of(customerId, next), hasMore } };
@@ -86,6 +94,13 @@ const expired = (): ApiError =>
     message: `The events after this cursor have been deleted: they are kept ${KEPT_DAYS} days. Read your resources again, then the events without \`after\`.`,
     field: 'after',
     details: { reason: 'CURSOR_EXPIRED', keptDays: KEPT_DAYS },
+  });
+
+const notBoth = (): ApiError =>
+  new ApiError({
+    code: 'VALIDATION_ERROR',
+    message: 'Pass after or newest, not both: the newest events follow no cursor.',
+    field: 'newest',
   });
 
 const EventTypeList = z

@@ -29,7 +29,7 @@ interface ListRow extends Freshness {
 }
 
 /**
- * Newest first. Counts rows: an account starts an execution at most every few seconds.
+ * Newest first.
  * @param campaignId UUID
  * @returns undefined if the campaign does not exist
  * @throws ReadModelBehindError
@@ -49,7 +49,8 @@ export const listExecutions = async (
       name: 'list-proposal-requests',
       text: `select ${freshnessColumns('f')}, page.items,
                exists (select from campaigns c where c.customer_id = $1 and c.id = $4) as known,
-               (select count(*)::int from ${table} r where r.customer_id = $1 and r.campaign_id = $4) as total
+               coalesce((select c.count::int from proposal_request_counts c
+                 where c.customer_id = $1 and c.campaign_id = $4), 0) as total
              from ${freshnessOfBothSql('$1', '$2', '$3')} f, lateral (
                select coalesce('[' || string_agg(p.body, ',' order by p.created_at desc, p.id desc) || ']', '[]') as items
                from (select r.body, r.created_at, r.id from ${table} r

@@ -6,7 +6,8 @@ import { createWakeUp, type WakeUp } from '../../shared/async/wake-up.ts';
 import type { ProjectionProgress } from '../../shared/follow-log/projection-progress.ts';
 import { isExpired, type FeedPlace } from '../notifications/cursor.ts';
 import { FEED, FEED_START } from '../notifications/feed.ts';
-import { readyFrame, resetFrame, type ByeReason } from './frames.ts';
+import { followConversions } from './conversion-news.ts';
+import type { ByeReason } from './frames.ts';
 import { addStream, createLiveAccount, loadNews, tickAccount } from './live-account.ts';
 import type { LiveAccount, LiveNode, StreamTimes } from './live-account.ts';
 import type { LiveFeed } from './live-feed.ts';
@@ -99,6 +100,7 @@ export const createHub = ({ feed, progress, times, log, clock = systemHubClock }
   let openStreams = 0;
   let ticker: NodeJS.Timeout | undefined;
   void follow(hub);
+  void followConversions(hub);
 
   const register = (customerId: number, end: FeedPlace, stream: LiveStream, text: string): OpenStream => {
     const account = hub.accounts.get(customerId) ?? createLiveAccount(hub, customerId, end);
@@ -128,10 +130,11 @@ export const createHub = ({ feed, progress, times, log, clock = systemHubClock }
       const isReset = typeof start !== 'string' && isExpired(start, clock.timeOfDay());
       const place = start === 'now' || isReset ? end : start === 'earliest' ? FEED_START : start;
       const id = await feed.cursorOf(customerId, place);
-      const reset = isReset ? resetFrame(id, oldestKept(clock.timeOfDay())) : '';
+      const { texts } = request;
+      const reset = isReset ? texts.reset(id, oldestKept(clock.timeOfDay())) : '';
       const stream = newStream(request, place, now(), times.age + (2 * clock.random() - 1) * times.ageSpread);
       begin();
-      return register(customerId, end, stream, readyFrame(id, clock.random()) + reset);
+      return register(customerId, end, stream, texts.ready(id, clock.random()) + reset);
     },
     size: () => openStreams,
     close: () => {

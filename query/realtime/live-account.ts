@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
 import { sleep } from '../../shared/async/backoff.ts';
 import type { FeedPlace } from '../notifications/cursor.ts';
-import { cursorFrame, HEARTBEAT } from './frames.ts';
 import { isAfter, laterOf, type LiveEntry, type LiveFeed } from './live-feed.ts';
 import { cutStream, endStream, passOver, writeTo, type LiveStream } from './live-stream.ts';
 import { createRing, type Ring } from './ring.ts';
@@ -59,7 +58,7 @@ export const addStream = (account: LiveAccount, stream: LiveStream, firstFrames:
   const { ring, streams } = account;
   streams.add(stream);
   if (!isAfter(ring.floor, stream.sent)) stream.next = ring.numberAfter(stream.sent);
-  write(account, stream, firstFrames);
+  writeFrame(account, stream, firstFrames);
   // The credential was verified before the stream was in the set, so a change in between was missed.
   void recheck(account, [stream], laterOf(ring.end, stream.sent));
   pump(account, stream);
@@ -107,14 +106,14 @@ const pump = (account: LiveAccount, stream: LiveStream): void => {
   }
 };
 
-const write = (account: LiveAccount, stream: LiveStream, text: string): void =>
+export const writeFrame = (account: LiveAccount, stream: LiveStream, text: string): void =>
   writeTo(stream, text, account.now(), () => pump(account, stream));
 
 const send = (account: LiveAccount, stream: LiveStream, entries: readonly LiveEntry[]): void => {
   const text = passOver(stream, entries);
   if (text === '') return;
   stream.idAtMs = account.now();
-  write(account, stream, text);
+  writeFrame(account, stream, text);
 };
 
 const readTable = async (account: LiveAccount, stream: LiveStream): Promise<void> => {
@@ -204,7 +203,8 @@ const tickStream = (account: LiveAccount, stream: LiveStream, nowMs: number): vo
   } else {
     pump(account, stream);
     if (nowMs - stream.idAtMs >= times.cursor) void writeCursor(account, stream);
-    else if (nowMs - stream.writtenAtMs >= times.heartbeat) write(account, stream, HEARTBEAT);
+    else if (nowMs - stream.writtenAtMs >= times.heartbeat)
+      writeFrame(account, stream, stream.texts.heartbeat);
   }
 };
 
@@ -217,7 +217,7 @@ const writeCursor = async (account: LiveAccount, stream: LiveStream): Promise<vo
     const id = await feed.cursorOf(customerId, place);
     // A later id may have been written meanwhile.
     if (!stream.isOver && stream.blockedAtMs === undefined && stream.sent === sent)
-      write(account, stream, cursorFrame(id));
+      writeFrame(account, stream, stream.texts.cursor(id));
   } catch (error) {
     cannotRead(account, error);
   }

@@ -7,7 +7,9 @@ export interface LiveEntry {
   readonly advertiserId: number | undefined;
   /** The credentials of the account may have changed. Not sent. */
   readonly changesAccess: boolean;
-  /** The text of the frame: the same for all streams of the account. */
+  /** Path of the read that answers with the resource, if there is one. */
+  readonly path: string | undefined;
+  /** The frame of `GET /realtime`: the same for all streams of the account. */
   readonly frame: string;
 }
 
@@ -38,6 +40,8 @@ export interface LiveFeed {
   /** One statement. */
   news(accounts: readonly AccountPlace[]): Promise<FeedNews>;
   page(customerId: number, after: FeedPlace, limit: number): Promise<LivePage>;
+  /** For each account that has sent conversion events, a text that changes when more of them are counted. */
+  countedConversions(customerIds: readonly number[]): Promise<ReadonlyMap<number, string>>;
   cursorOf(customerId: number, place: FeedPlace): Promise<string>;
   /** Whether the tables of credentials contain all events up to the position. */
   isAccessKnown(position: string): Promise<boolean>;

@@ -1,14 +1,19 @@
-import type { Writable } from 'node:stream';
 import type { FeedPlace } from '../notifications/cursor.ts';
-import { byeFrame, type ByeReason } from './frames.ts';
+import type { ByeReason, StreamTexts } from './frames.ts';
 import { isAfter, type LiveEntry } from './live-feed.ts';
 
-/** An HTTP response whose head is sent. */
-export type Sink = Pick<Writable, 'write' | 'end' | 'destroy' | 'once'>;
+/** Takes the texts of a stream, e.g. an HTTP response whose head is sent. */
+export interface Sink {
+  /** @returns false: nothing more until it has drained */
+  write(text: string): boolean;
+  end(text: string): unknown;
+  destroy(): unknown;
+  once(event: 'drain', listener: () => void): unknown;
+}
 
 export interface StreamRequest {
   readonly sink: Sink;
-  readonly wants: (entry: LiveEntry) => boolean;
+  readonly texts: StreamTexts;
   /** Whether the credential would still be accepted. @throws if that cannot be known now */
   readonly isAllowed: () => Promise<boolean>;
   /** When the credential expires, from `performance.now()`. */
@@ -34,6 +39,7 @@ export interface LiveStream extends StreamRequest {
 /** @param onDrain called when the client has taken what was sent, if it did not keep up */
 export const writeTo = (stream: LiveStream, text: string, nowMs: number, onDrain: () => void): void => {
   stream.writtenAtMs = nowMs;
+  if (text === '') return;
   if (stream.sink.write(text) || stream.blockedAtMs !== undefined) return;
   stream.blockedAtMs = nowMs;
   stream.sink.once('drain', () => {
@@ -42,14 +48,14 @@ export const writeTo = (stream: LiveStream, text: string, nowMs: number, onDrain
   });
 };
 
-/** @returns the frames that the stream wants, perhaps none */
+/** @returns what the stream sends of them, perhaps nothing */
 export const passOver = (stream: LiveStream, entries: readonly LiveEntry[]): string => {
   let text = '';
   for (const entry of entries) {
     // A cursor of another node may be ahead of this one.
     if (!isAfter(entry.place, stream.sent)) continue;
     stream.sent = entry.place;
-    if (!entry.changesAccess && stream.wants(entry)) text += entry.frame;
+    if (!entry.changesAccess) text += stream.texts.entry(entry);
   }
   return text;
 };
@@ -62,7 +68,7 @@ export const endStream = (stream: LiveStream, reason: ByeReason): void => {
     return;
   }
   stream.isOver = true;
-  stream.sink.end(byeFrame(reason));
+  stream.sink.end(stream.texts.bye(reason));
 };
 
 export const cutStream = (stream: LiveStream): void => {

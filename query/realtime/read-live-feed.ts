@@ -31,12 +31,12 @@ const endColumns = (position: string): string =>
 export const createLiveFeed = (options: LiveFeedOptions): LiveFeed => {
   const { pool, database, cursors, baseUrl } = options;
   const entryOf = async (customerId: number, entry: FeedEntry): Promise<LiveEntry> => {
-    const { position, idx, occurredAt: at, kind, advertiserId } = entry;
+    const { position, idx, occurredAt: at, kind, advertiserId, path } = entry;
     const place = { position, idx, at };
-    if (kind === ACCESS_CHANGED) return { place, kind, advertiserId, changesAccess: true, frame: '' };
+    if (kind === ACCESS_CHANGED) return { place, kind, advertiserId, path, changesAccess: true, frame: '' };
     const id = await cursors.of(customerId, place);
     const frame = notificationFrame(id, kind, notificationBody(entry, baseUrl()));
-    return { place, kind, advertiserId, changesAccess: false, frame };
+    return { place, kind, advertiserId, path, changesAccess: false, frame };
   };
   return {
     end: async () => {
@@ -57,6 +57,16 @@ export const createLiveFeed = (options: LiveFeedOptions): LiveFeed => {
     page: async (customerId, after, limit) => {
       const { entries, ...page } = await readWholeFeed({ database }, customerId, after, limit);
       return { ...page, entries: await Promise.all(entries.map((entry) => entryOf(customerId, entry))) };
+    },
+    countedConversions: async (customerIds) => {
+      const { rows } = await pool.query<{ readonly customerId: string; readonly position: string }>({
+        name: 'realtime-conversions',
+        text: `select p.customer_id as "customerId", least(p.position, c.position collate "C") as position
+               from conversion_positions p, projection_checkpoints c
+               where p.customer_id = any($1::bigint[]) and c.name = 'conversions'`,
+        values: [customerIds],
+      });
+      return new Map(rows.map(({ customerId, position }) => [Number(customerId), position]));
     },
     cursorOf: (customerId, place) => cursors.of(customerId, place),
     isAccessKnown: async (position) => {

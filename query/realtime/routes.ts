@@ -2,29 +2,24 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { z } from 'zod';
 import { matchesKind } from '../../domain/notifications/matches.ts';
 import { boundedText } from '../../domain/values.ts';
-import { ApiError } from '../../shared/http/errors.ts';
 import { foreignPage, isFetchedByOwnPage } from '../../shared/http/own-origin.ts';
-import type { Principal, Scope } from '../../shared/http/principal.ts';
+import type { Principal } from '../../shared/http/principal.ts';
 import { readHeaders, readQuery, searchOf } from '../../shared/http/read-input.ts';
 import type { HandedOverContext, HandedOverRoute } from '../../shared/http/route.ts';
-import { pathIntegerId } from '../../shared/http/schemas.ts';
-import { STREAMS_OF_USER_MAX, type OpenStreams, type StreamLease } from '../../shared/limits/open-streams.ts';
+import { pathIntegerId, queryBoolean } from '../../shared/http/schemas.ts';
+import { STREAMS_OF_USER_MAX } from '../../shared/limits/open-streams.ts';
 import type { FeedCursors } from '../notifications/cursor.ts';
 import { typesParameter } from '../notifications/routes.ts';
-import type { Hub, OpenStream, StreamStart } from './hub.ts';
+import { eventTexts } from './frames.ts';
+import type { StreamStart } from './hub.ts';
 import type { LiveEntry } from './live-feed.ts';
+import { openForUser, STREAM_ACCESS, type UserStreams } from './open-for-user.ts';
 
-export interface RealtimeOptions {
-  readonly hub: Hub;
+export interface RealtimeOptions extends UserStreams {
   readonly cursors: FeedCursors;
-  readonly openStreams: OpenStreams;
-  /** As the credential of the request is accepted now; undefined if it is refused. @throws if that is unknown */
-  readonly verify: (request: IncomingMessage) => Promise<Principal | undefined>;
 }
 
 const CURSOR_LENGTH_MAX = 1_000;
-const RETRY_SECONDS = 5;
-const ACCESS: Scope = 'exchange:read';
 
 const Query = z.object({
   topics: typesParameter.optional(),
@@ -33,6 +28,9 @@ const Query = z.object({
     description:
       'Like the header `Last-Event-ID`, which is preferred: `EventSource` repeats the query unchanged.',
   }),
+  conversions: queryBoolean(
+    'Also a frame `conversions` when conversion events of the account were counted, at most about one a second. It has no id, and is not repeated after a break: read the counts again.',
+  ).optional(),
   since: z.enum(['now', 'earliest']).optional().meta({
     description: 'Where a stream without a last id begins. Default: now. `earliest`: the oldest event kept.',
   }),
@@ -59,9 +57,12 @@ export const realtimeRoute = (options: RealtimeOptions): HandedOverRoute => ({
   method: 'get',
   path: '/api/v2/buyer/realtime',
   operationId: 'streamEvents',
+  description:
+    'Server-sent events that do not end: `ready`, then one frame for each event. Resume with the ' +
+    'last `id` as `Last-Event-ID`; no event is lost or repeated. A user has at most ten streams.',
   summary: 'What happens to the resources of the account, as server-sent events',
   tag: 'Events',
-  access: ACCESS,
+  access: STREAM_ACCESS,
   limit: 'none',
   errors: 'envelope',
   query: Query,
@@ -84,6 +85,7 @@ const serve = async (
     topics = ['*'],
     advertiserId,
     since = 'now',
+    conversions = false,
     lastEventId,
   } = readQuery(Query, queryNames, searchOf(request));
   const { 'last-event-id': lastId } = readHeaders(Headers, headerNames, request);
@@ -94,7 +96,12 @@ const serve = async (
   }
   const wants = ({ kind, advertiserId: of }: LiveEntry): boolean =>
     matchesKind(topics, kind) && (advertiserId === undefined || of === advertiserId);
-  await openStream(options, request, response, principal, { start, wants });
+  await openForUser(options, request, response, principal, {
+    start,
+    texts: eventTexts(wants, conversions),
+    sink: response,
+    begin: () => response.writeHead(200, head).flushHeaders(),
+  });
 };
 
 const startOf = async (
@@ -107,61 +114,3 @@ const startOf = async (
   if (header !== undefined) return cursors.read(customerId, header, 'Last-Event-ID');
   return parameter === undefined ? since : cursors.read(customerId, parameter, 'lastEventId');
 };
-
-interface StreamRequest {
-  readonly start: StreamStart;
-  readonly wants: (entry: LiveEntry) => boolean;
-}
-
-const openStream = async (
-  { hub, openStreams, verify }: RealtimeOptions,
-  request: IncomingMessage,
-  response: ServerResponse,
-  principal: Principal,
-  { start, wants }: StreamRequest,
-): Promise<void> => {
-  const { customerId, actor, user } = principal;
-  let stream: OpenStream | undefined;
-  const lease = await openStreams.take({ customerId, userId: user?.id ?? actor }, () => stream?.end('limit'));
-  if (lease === undefined) throw tooMany();
-  try {
-    stream = await hub.open({
-      customerId,
-      start,
-      wants,
-      sink: response,
-      begin: () => response.writeHead(200, head).flushHeaders(),
-      isAllowed: async () => isSameReader(await verify(request), principal),
-      expiresAtMs: principal.expiresAtMs,
-    });
-  } catch (error) {
-    lease.release();
-    throw error;
-  }
-  whenClosed(response, lease, stream);
-};
-
-const whenClosed = (response: ServerResponse, lease: StreamLease, stream: OpenStream): void => {
-  const end = (): void => {
-    stream.remove();
-    lease.release();
-  };
-  if (response.closed) end();
-  else response.once('close', end);
-};
-
-const isSameReader = (now: Principal | undefined, { customerId, user }: Principal): boolean =>
-  now !== undefined &&
-  now.customerId === customerId &&
-  now.user?.id === user?.id &&
-  now.scopes.includes(ACCESS);
-
-const tooMany = (): ApiError =>
-  new ApiError(
-    {
-      code: 'RATE_LIMITED',
-      message: `Your user has ${STREAMS_OF_USER_MAX} realtime streams open, which is the limit. Close one, then repeat the request.`,
-      details: { limit: STREAMS_OF_USER_MAX, open: STREAMS_OF_USER_MAX },
-    },
-    { 'Retry-After': String(RETRY_SECONDS) },
-  );

@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import { advertiserStream } from '../../domain/advertisers/advertiser.ts';
 import { audienceFold } from '../../domain/audiences/audience.ts';
 import { catalogFold } from '../../domain/catalogs/catalog.ts';
@@ -18,21 +17,12 @@ import {
   type SyndicationRecord,
 } from '../../domain/syndication/resource.ts';
 import { syndicationFold, syndicationStream } from '../../domain/syndication/syndication.ts';
-import { syndicationStatusList } from './routes.ts';
+import { syndicationPlace, syndicationRead, syndicationStatusList } from './routes.ts';
 import { auditedKind } from '../resources/audited-kind.ts';
 import type { JobHistory } from '../resources/job-history.ts';
 import { toDomainEvent } from '../../shared/aggregate/recorded-domain-event.ts';
 import type { RecordedEvent } from '../../shared/event-store/event-store.ts';
-import { pathTextId } from '../../shared/http/schemas.ts';
-import {
-  buyer,
-  advertiserId,
-  byShownId,
-  each,
-  lastFirst,
-  streamsByShownId,
-  ofAdvertiser,
-} from '../resources/resource-paths.ts';
+import { byShownId, each, lastFirst, streamsByShownId, ofAdvertiser } from '../resources/resource-paths.ts';
 
 const resources = {
   AUDIENCE: audienceFold,
@@ -112,12 +102,11 @@ export const syndicationKind = auditedKind({
     followed: (record) => [resourceStream(record), advertiserStream(record.customerId, record.advertiserId)],
   },
   place: {
-    path: `${buyer}/advertisers/{id}/syndication-status/{recordId}`,
-    params: z.object({ id: advertiserId, recordId: pathTextId('syndication record') }),
-    tag: 'Syndication',
+    ...syndicationPlace,
     find: byShownId('recordId', syndicationIdOf, syndicationStream),
     isAt: (record, asked) => ofAdvertiser(record, asked),
   },
+  details: [{ route: syndicationRead, shown: syndicationResource }],
   lists: [
     {
       route: syndicationStatusList,

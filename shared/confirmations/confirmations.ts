@@ -17,8 +17,12 @@ export interface Confirmations {
   offer(confirmation: Confirmation): Promise<number>;
   /** A repeat may use it again. @returns `expired` also after another command's use; `other`: another call */
   use(confirmation: Confirmation, commandId: string): Promise<'used' | 'expired' | 'other'>;
+  /** The command has used it before, and is repeated now. */
+  isUsedBy(confirmation: Pick<Confirmation, 'customerId' | 'uid'>, commandId: string): Promise<boolean>;
   /** Only after a command that certainly had no effect. */
   giveBack(confirmation: Confirmation, commandId: string): Promise<void>;
+  /** The person said no: it can never be used. One that a command has used stays. */
+  withdraw(customerId: number, uid: string): Promise<void>;
   purge(rowsMax: number): Promise<number>;
 }
 
@@ -52,12 +56,27 @@ export const createConfirmations = (pool: Pick<Pool, 'query'>, keyedDigest: Keye
     if (row === undefined) return 'expired';
     return row.isSame ? 'used' : 'other';
   },
+  isUsedBy: async ({ customerId, uid }, commandId) => {
+    const { rowCount } = await pool.query({
+      name: 'confirmation-is-used-by',
+      text: `select from confirmations where customer_id = $1 and uid = $2 and used_by = $3`,
+      values: [customerId, uid, commandId],
+    });
+    return rowCount === 1;
+  },
   giveBack: async ({ customerId, uid }, commandId) => {
     await pool.query({
       name: 'confirmation-give-back',
       text: `update confirmations set used_by = null
              where customer_id = $1 and uid = $2 and used_by = $3`,
       values: [customerId, uid, commandId],
+    });
+  },
+  withdraw: async (customerId, uid) => {
+    await pool.query({
+      name: 'confirmation-withdraw',
+      text: `delete from confirmations where customer_id = $1 and uid = $2 and used_by is null`,
+      values: [customerId, uid],
     });
   },
   purge: async (rowsMax) => {

@@ -18,6 +18,8 @@ export interface EventMetadata {
   /** By the deciding server's clock: ISO 8601, UTC, milliseconds. */
   readonly occurredAt: string;
   readonly schemaVersion: number;
+  /** The span that appended it (W3C), if it was traced. */
+  readonly traceparent?: string;
 }
 
 export interface NewEvent {

@@ -7,7 +7,9 @@ import express, {
   type Router,
 } from 'express';
 import type { Histogram } from 'prom-client';
-import { logWhenDone } from './access-log.ts';
+import { startRequestSpan, type RequestSpan } from '../tracing/tracing.ts';
+import { probePaths } from './service-routes.ts';
+import { createAccessLog } from './access-log.ts';
 import { apiErrorOf, isClientGoneError } from './api-error-of.ts';
 import { errorEnvelope } from './envelope.ts';
 import { ApiError, KnownHolderError } from './errors.ts';
@@ -16,7 +18,7 @@ import { beginExchange, exchangeOf } from './http-exchange.ts';
 import { refuseAmbiguous } from './guard.ts';
 import { preflightHeaders } from './cors.ts';
 import { inTime } from './deadline.ts';
-import { expressPath, inOrder, type AnyRoute } from './route.ts';
+import { expressPath, expressPaths, inOrder, type AnyRoute } from './route.ts';
 import { routeHandler, type RouteServices } from './route-handler.ts';
 import type { HeaderLines } from './security-headers.ts';
 import { sendEmpty, sendError } from './send.ts';
@@ -41,22 +43,29 @@ export const createApp = (options: AppOptions): Express => {
   return app;
 };
 
-const beginning =
-  ({ log, durations, headers }: AppOptions): RequestHandler =>
-  (request, response, next) => {
+const beginning = ({ log, durations, headers }: AppOptions): RequestHandler => {
+  const logWhenDone = createAccessLog(log, durations);
+  return (request, response, next) => {
     const exchange = beginExchange(response);
     response.setHeader('X-Request-Id', exchange.requestId);
     for (const [name, value] of headers) response.setHeader(name, value);
-    logWhenDone(request, response, exchange, log, durations);
+    const span = probePaths.has(request.path) ? undefined : spanOf(request);
+    logWhenDone(request, response, exchange, span);
     refuseAmbiguous(request);
-    next();
+    if (span === undefined) next();
+    else span.within(next);
   };
+};
+
+const spanOf = ({ method, headers: { traceparent } }: Request): RequestSpan | undefined =>
+  startRequestSpan(method, typeof traceparent === 'string' ? traceparent : undefined);
 
 const contextRouter = (routes: readonly AnyRoute[], options: AppOptions): Router => {
   const router = express.Router({ caseSensitive: true, strict: true });
   for (const ofPath of groups(inOrder(routes), ({ path }) => path)) {
-    const [{ path }] = ofPath;
-    const resource = router.route(expressPath(path));
+    const [first] = ofPath;
+    const { path } = first;
+    const resource = router.route(expressPaths(first));
     for (const route of ofPath) {
       const handler = 'serve' in route ? handedOverHandler(route, options) : routeHandler(route, options);
       resource[route.method](handler);

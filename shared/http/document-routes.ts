@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { PROTECTED_RESOURCE_PATH } from './challenge.ts';
 import { frontPageRoute, type FrontPageOptions } from './front-page.ts';
-import { openApiDocument, type WebhookDeclaration } from './openapi.ts';
+import { openApiDocument, type ApiTexts, type WebhookDeclaration } from './openapi.ts';
 import { route, type AnyRoute, type Route } from './route.ts';
 
 export interface DocumentRoutesOptions extends FrontPageOptions {
@@ -12,6 +12,7 @@ export interface DocumentRoutesOptions extends FrontPageOptions {
   /** As https://llmstxt.org describes. */
   readonly llms: (baseUrl: string) => string;
   readonly resources: readonly DocumentedResource[];
+  readonly texts: (baseUrl: string) => ApiTexts;
   readonly webhooks?: (baseUrl: string) => readonly WebhookDeclaration[];
 }
 
@@ -36,6 +37,7 @@ export const documentRoutes = (
       [...otherRoutes, ...routes],
       { title, version, description },
       baseUrl(),
+      options.texts(baseUrl()),
       options.webhooks?.(baseUrl()),
     ));
   const openApiYaml = async (): Promise<string> => (yaml ??= await yamlOf(openApi()));

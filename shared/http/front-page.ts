@@ -7,8 +7,6 @@ export interface FrontPageOptions extends Site {
   readonly title: string;
   readonly description: string;
   readonly version: string;
-  /** Paths of routes for people, such as the page to sign in. */
-  readonly pages: readonly string[];
 }
 
 const FrontPage = z
@@ -50,14 +48,15 @@ export const frontPageRoute = (options: FrontPageOptions, routes: readonly AnyRo
   });
 
 const pageOf = (
-  { title: name, description, version, baseUrl, apiPath, pages }: FrontPageOptions,
+  { title: name, description, version, baseUrl, apiPath }: FrontPageOptions,
   routes: readonly AnyRoute[],
 ): FrontPage => {
   const isLinked = ({ method, path, access, ...more }: AnyRoute): boolean =>
     'handle' in more &&
     method === 'get' &&
     access === 'public' &&
-    (pages.includes(path) || (/^\/[a-z.]+$/.test(path) && !path.startsWith(apiPath)));
+    /^\/[a-z.]+$/.test(path) &&
+    !path.startsWith(apiPath);
   const links = routes
     .filter(isLinked)
     .map(({ path, summary }) => ({ href: `${baseUrl()}${path}`, title: summary }));

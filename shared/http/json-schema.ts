@@ -11,6 +11,9 @@ export const toJsonSchema = (
     io,
     unrepresentable: 'any',
     override: ({ jsonSchema: json }) => {
+      // These bounds only say that JavaScript represents an integer exactly.
+      if (json.minimum === Number.MIN_SAFE_INTEGER) delete json.minimum;
+      if (json.maximum === Number.MAX_SAFE_INTEGER) delete json.maximum;
       if (json.type === 'integer' || json.type === 'boolean') {
         delete json.pattern;
         delete json.enum;

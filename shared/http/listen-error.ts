@@ -21,7 +21,7 @@ const sentenceOf = (code: string, host: string, port: number, setting: string): 
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return `HOST: this machine has no address ${host} (${code}).`;
+      return `${setting.replace('PORT', 'HOST')}: this machine has no address ${host} (${code}).`;
     default:
       return `Cannot listen on ${host} port ${port} (${code}): set another address.`;
   }

@@ -1,22 +1,55 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { SESSION_COOKIE } from './authenticate.ts';
-import { errorCodes } from './errors.ts';
+import { describeMember, describeMembers, type MemberDescriptions } from './describe-members.ts';
+import { addExamples } from './document-examples.ts';
+import { errorCodes, type ErrorCode } from './errors.ts';
+import type { Examples } from './examples.ts';
 import { IDEMPOTENCY_KEY } from './idempotency-key.ts';
 import { toJsonSchema, type Json } from './json-schema.ts';
-import { limitOf, type AnyRoute, type HandedOverRoute, type Route, type SuccessResponse } from './route.ts';
+import {
+  errorEnvelopeOf,
+  headerComponents,
+  headersNamed,
+  RATE_LIMIT_HEADERS,
+  refusalsOf,
+} from './openapi-refusals.ts';
+import type { Limit } from '../limits/limits.ts';
+import type { Scope } from './principal.ts';
+import {
+  limitOf,
+  type AnyRoute,
+  type HandedOverRoute,
+  type ProtocolBody,
+  type Route,
+  type SuccessResponse,
+} from './route.ts';
 
 const jsonSchema = (schema: z.ZodType, io: 'input' | 'output', components: Json): Json => {
-  const { $defs, $schema: _, id, ...root } = toJsonSchema(schema, io);
+  const { $defs = {}, $schema: _, id, ...root } = toJsonSchema(schema, io);
   const rename = (value: Json): Json =>
-    JSON.parse(JSON.stringify(value).replaceAll('#/$defs/', '#/components/schemas/')) as Json;
-  for (const [name, definition] of Object.entries($defs ?? {})) {
+    JSON.parse(
+      JSON.stringify(value).replaceAll(
+        /"#\/\$defs\/([^"]+)"/g,
+        (_reference, name: string) => `"#/components/schemas/${componentName(name, $defs[name])}"`,
+      ),
+    ) as Json;
+  for (const [name, definition] of Object.entries($defs)) {
     const { id: _id, ...rest } = definition;
-    addComponent(components, name, rename(rest));
+    addComponent(components, componentName(name, definition), rename(rest));
   }
   if (typeof id !== 'string') return rename(root);
   addComponent(components, id, rename(root));
   return { $ref: `#/components/schemas/${id}` };
+};
+
+/** zod numbers recursive schemas without an id. @throws Error for one that is not `z.json()` */
+const componentName = (name: string, definition: Json | undefined): string => {
+  if (!name.startsWith('__schema')) return name;
+  const [jsonValue] = Object.entries(toJsonSchema(z.array(z.json()), 'input').$defs ?? {});
+  const named = JSON.stringify(definition).replaceAll(`/${name}"`, `/${jsonValue?.[0]}"`);
+  if (named !== JSON.stringify(jsonValue?.[1])) throw new Error('a recursive schema has no id');
+  return 'JsonValue';
 };
 
 /** @throws Error if two different schemas share an id */
@@ -56,6 +89,7 @@ const parametersOf = (
 
 const pagination: Json = {
   type: 'object',
+  description: 'Place of the page.',
   required: ['pagination'],
   properties: { pagination: { $ref: '#/components/schemas/Pagination' } },
 };
@@ -103,24 +137,62 @@ const bytesBody: Json = {
   content: { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } },
 };
 
-const seconds = (description: string): Json => ({ description, schema: { type: 'integer', minimum: 1 } });
-
-const rateLimitHeaders: Json = {
-  'RateLimit-Limit': { description: 'Requests that the window allows.', schema: { type: 'integer' } },
-  'RateLimit-Remaining': { description: 'Requests left in it.', schema: { type: 'integer', minimum: 0 } },
-  'RateLimit-Reset': seconds('Seconds until the window ends.'),
+const successHeaders = (route: AnyRoute, { headers = [] }: Pick<SuccessResponse, 'headers'>): Json => {
+  const names = [
+    ...(limitOf(route) === 'none' ? [] : RATE_LIMIT_HEADERS),
+    ...('handle' in route && route.method !== 'get' ? ['Idempotent-Replayed'] : []),
+    ...headers,
+    'X-Request-Id',
+  ];
+  return headersNamed(names);
 };
 
-const headerReferences: Json = Object.fromEntries(
-  Object.keys(rateLimitHeaders).map((name) => [name, { $ref: `#/components/headers/${name}` }]),
-);
+/** What a reader needs to know of every operation, in the same words. */
+const descriptionOf = (route: AnyRoute): string => {
+  const { access, description, summary } = route;
+  const other = 'handle' in route ? route.otherAccess : undefined;
+  const needed = {
+    public: 'Needs no credential.',
+    session: 'Needs the session cookie of a signed-in person.',
+  }[access as string];
+  const limit = limitOf(route);
+  return [
+    description ?? (summary.endsWith('.') ? summary : `${summary}.`),
+    needed ?? `Needs the scope \`${access}\`${other === undefined ? '' : ` or \`${other}\``}.`,
+    limit === 'none' ? 'No rate limit.' : `Counted by the limit \`${limit}\` (\`x-rate-limit\`).`,
+    ...('handle' in route && route.method !== 'get'
+      ? ['Repeat it safely with the same `Idempotency-Key`.']
+      : []),
+  ].join('\n\n');
+};
 
-const isCounted = (route: AnyRoute): boolean => limitOf(route) !== 'none';
+/** The members that every operation has. */
+const headOf = (route: AnyRoute, { tags, limits }: ApiTexts): Json => {
+  const limit = limitOf(route);
+  const guide = tags[route.tag]?.guide;
+  return {
+    operationId: route.operationId,
+    summary: route.summary,
+    description: descriptionOf(route),
+    tags: [route.tag],
+    ...(guide !== undefined && { externalDocs: { description: `Guide: ${route.tag}`, url: guide } }),
+    security: securityOf(route),
+    ...(route.withAllBelow === true && { 'x-with-all-below': true }),
+    ...(limit !== 'none' && { 'x-rate-limit': { name: limit, ...limits[limit] } }),
+  };
+};
 
-const securityOf = ({ access, otherAccess }: Pick<Route, 'access' | 'otherAccess'>): readonly Json[] => {
+const securityOf = ({
+  access,
+  otherAccess,
+  uploadToken,
+}: Pick<Route, 'access' | 'otherAccess' | 'uploadToken'>): readonly Json[] => {
+  if (uploadToken === true) return [{ uploadToken: [] }];
   if (access === 'public') return [];
   if (access === 'session') return [{ session: [] }];
-  return [access, otherAccess].flatMap((scope) => (scope === undefined ? [] : [{ bearer: [scope] }]));
+  return [access, otherAccess].flatMap((scope) =>
+    scope === undefined ? [] : [{ bearer: [scope] }, { oauth: [scope] }],
+  );
 };
 
 const pathParameters = (path: string): Json[] =>
@@ -137,40 +209,55 @@ const OAUTH_ERROR: Json = {
   properties: { error: { type: 'string' }, error_description: { type: 'string' } },
 };
 
-const handedOverOperation = (route: HandedOverRoute, components: Json): Json => {
+const handedOverOperation = (route: HandedOverRoute, { texts, components, refusals }: Building): Json => {
   const isOauth = route.errors === 'oauth';
   if (isOauth) addComponent(components, 'OAuthError', OAUTH_ERROR);
-  const error = isOauth ? 'OAuthError' : 'ErrorEnvelope';
   return {
-    operationId: route.operationId,
-    summary: route.summary,
-    tags: [route.tag],
-    security: securityOf(route),
+    ...headOf(route, texts),
     parameters: [
       ...pathParameters(route.path),
       ...parametersOf(route.query, 'query', components),
       ...parametersOf(route.headers, 'header', components),
     ],
+    ...(route.sends === undefined
+      ? {}
+      : { requestBody: { content: protocolContent(route.sends, components) } }),
     responses: {
       [route.success === undefined ? '2XX' : 200]: {
         ...(route.success === undefined
-          ? { description: 'What its protocol defines.' }
+          ? protocolAnswer(route, components)
           : successOf(route.success, components)),
-        ...(isCounted(route) ? { headers: headerReferences } : {}),
+        headers: successHeaders(route, route.success ?? {}),
       },
-      ...(isCounted(route) ? { 429: rateLimited(error) } : {}),
-      default: isOauth
-        ? { description: 'Refused, failed or redirected, as its protocol defines.' }
-        : { $ref: '#/components/responses/Refused' },
+      ...(isOauth ? oauthRefusals(route) : refusalsOf(route, refusals)),
     },
   };
 };
 
-const operationOf = (route: Route, components: Json): Json => ({
-  operationId: route.operationId,
-  summary: route.summary,
-  tags: [route.tag],
-  security: securityOf(route),
+const protocolContent = ({ mediaType, schema }: ProtocolBody, components: Json): Json => ({
+  [mediaType]: { schema: jsonSchema(schema, 'input', components) },
+});
+
+const protocolAnswer = ({ answers }: HandedOverRoute, components: Json): Json => ({
+  description: 'What its protocol defines.',
+  ...(answers !== undefined && { content: protocolContent(answers, components) }),
+});
+
+const oauthRefusals = (route: AnyRoute): Json => ({
+  ...(limitOf(route) === 'none'
+    ? {}
+    : {
+        429: {
+          description: 'Too many requests in this window; nothing was done.',
+          headers: headersNamed([...RATE_LIMIT_HEADERS, 'Retry-After']),
+          content: { 'application/json': { schema: { $ref: '#/components/schemas/OAuthError' } } },
+        },
+      }),
+  default: { description: 'Refused, failed or redirected, as its protocol defines.' },
+});
+
+const operationOf = (route: Route, { texts, components, refusals }: Building): Json => ({
+  ...headOf(route, texts),
   parameters: [
     ...parametersOf(route.params, 'path', components),
     ...parametersOf(route.query, 'query', components),
@@ -183,11 +270,10 @@ const operationOf = (route: Route, components: Json): Json => ({
     ...Object.fromEntries(
       Object.entries(route.responses).map(([status, response]) => [
         status,
-        { ...successOf(response, components), ...(isCounted(route) ? { headers: headerReferences } : {}) },
+        { ...successOf(response, components), headers: successHeaders(route, response) },
       ]),
     ),
-    ...(isCounted(route) ? { 429: { $ref: '#/components/responses/RateLimited' } } : {}),
-    default: { $ref: '#/components/responses/Refused' },
+    ...refusalsOf(route, refusals),
   },
 });
 
@@ -202,10 +288,16 @@ export interface WebhookDeclaration {
   readonly example: unknown;
 }
 
-const webhookOf = ({ summary, tag, headers, body, example }: WebhookDeclaration, components: Json): Json => ({
+const webhookOf = (
+  { name, summary, tag, headers, body, example }: WebhookDeclaration,
+  components: Json,
+): Json => ({
   post: {
+    operationId: `receive${name.replaceAll(/(?:^|[^a-z]+)([a-z])/g, (_, letter: string) => letter.toUpperCase())}`,
     summary,
+    description: `${summary} The service sends it to the address of each subscription that wants it.`,
     tags: [tag],
+    security: [],
     parameters: parametersOf(headers, 'header', components),
     requestBody: {
       required: true,
@@ -217,91 +309,166 @@ const webhookOf = ({ summary, tag, headers, body, example }: WebhookDeclaration,
   },
 });
 
-const rateLimited = (error: string): Json => ({
-  description:
-    'Too many requests in this window, or too many uploads under way (`details.reason`); nothing was done.',
-  headers: {
-    ...headerReferences,
-    'Retry-After': seconds('Seconds to wait. For a window, the same as RateLimit-Reset.'),
-  },
-  content: { 'application/json': { schema: { $ref: `#/components/schemas/${error}` } } },
-});
+/** What the routes do not say. */
+export interface ApiTexts {
+  readonly tags: Readonly<Record<string, TagText>>;
+  readonly members: MemberDescriptions;
+  readonly examples?: Examples;
+  /** Keyed by name. */
+  readonly limits: Readonly<Record<string, Limit>>;
+}
 
-const errorEnvelope: Json = {
-  type: 'object',
-  required: ['data', 'error'],
-  properties: {
-    data: { type: 'null' },
-    error: {
-      type: 'object',
-      required: ['code', 'message'],
-      properties: {
-        code: { type: 'string', enum: Object.keys(errorCodes) },
-        message: { type: 'string' },
-        field: { type: 'string', description: 'Dotted path of the input at fault.' },
-        details: {},
-      },
-    },
-  },
-};
+export interface TagText {
+  readonly description: string;
+  /** Address of the guide. */
+  readonly guide?: string;
+}
 
-/** @throws Error if an operation id or a schema id is not unique */
+export interface ApiInfo {
+  readonly title: string;
+  readonly description: string;
+  readonly version: string;
+}
+
+interface Building {
+  readonly texts: ApiTexts;
+  readonly components: Json;
+  /** `components.responses`. */
+  readonly refusals: Json;
+}
+
+/**
+ * @throws Error if an operation id or a schema id is not unique
+ */
 export const openApiDocument = (
   routes: readonly AnyRoute[],
-  info: { readonly title: string; readonly description: string; readonly version: string },
+  info: ApiInfo,
   baseUrl: string,
+  texts: ApiTexts,
   webhooks: readonly WebhookDeclaration[] = [],
 ): Json => {
   const components: Json = {
-    ErrorEnvelope: errorEnvelope,
+    ErrorEnvelope: errorEnvelopeOf(Object.keys(errorCodes) as ErrorCode[]),
     Pagination: {
       type: 'object',
       required: ['skip', 'take', 'total', 'hasMore'],
       properties: {
-        skip: { type: 'integer' },
-        take: { type: 'integer' },
-        total: { type: 'integer' },
+        skip: { type: 'integer', minimum: 0 },
+        take: { type: 'integer', minimum: 1 },
+        total: { type: 'integer', minimum: 0 },
         hasMore: { type: 'boolean' },
       },
     },
   };
+  const refusals: Json = {};
+  const building = { texts, components, refusals };
   const paths: Record<string, Json> = {};
   const operationIds = new Set<string>();
   for (const route of routes) {
     if (operationIds.has(route.operationId))
       throw new Error(`two operations with the id ${route.operationId}`);
     operationIds.add(route.operationId);
-    const operation =
-      'serve' in route ? handedOverOperation(route, components) : operationOf(route, components);
+    const operation = 'serve' in route ? handedOverOperation(route, building) : operationOf(route, building);
     paths[route.path] = { ...paths[route.path], [route.method]: operation };
   }
-  return {
+  addExamples(paths, texts.examples ?? {});
+  const sent = Object.fromEntries(webhooks.map((one) => [one.name, webhookOf(one, components)]));
+  const document = {
     openapi: '3.1.0',
-    info,
-    servers: [{ url: baseUrl }],
+    info: { ...info, license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
+    servers: [{ url: baseUrl, description: 'This service' }],
+    tags: tagsOf(routes, texts),
     paths,
-    ...(webhooks.length === 0
-      ? {}
-      : { webhooks: Object.fromEntries(webhooks.map((one) => [one.name, webhookOf(one, components)])) }),
+    ...(webhooks.length === 0 ? {} : { webhooks: sent }),
     components: {
       schemas: components,
-      headers: rateLimitHeaders,
-      responses: {
-        RateLimited: rateLimited('ErrorEnvelope'),
-        Refused: {
-          description: 'Refused or failed; nothing was changed unless the code is SERVICE_UNAVAILABLE.',
-          content: { 'application/json': { schema: { $ref: '#/components/schemas/ErrorEnvelope' } } },
-        },
-      },
-      securitySchemes: {
-        bearer: { type: 'http', scheme: 'bearer', description: 'An API key or an OAuth access token.' },
-        session: {
-          type: 'apiKey',
-          in: 'cookie',
-          name: SESSION_COOKIE,
-          description: 'A signed-in person, in the pages of this service only.',
-        },
-      },
+      headers: headerComponents,
+      responses: refusals,
+      securitySchemes,
     },
   };
+  describeDocument(document, texts.members);
+  return document;
+};
+
+/** In the order of their first routes. */
+const tagsOf = (routes: readonly AnyRoute[], { tags }: ApiTexts): readonly Json[] =>
+  [...new Set(routes.map(({ tag }) => tag))].map((name) => {
+    const { description, guide } = tags[name] ?? {};
+    return {
+      name,
+      ...(description !== undefined && { description }),
+      ...(guide !== undefined && { externalDocs: { url: guide } }),
+    };
+  });
+
+export interface DescribedDocument {
+  readonly paths: Readonly<Record<string, Json>>;
+  readonly webhooks?: Readonly<Record<string, Json>>;
+  readonly components: { readonly schemas: Json };
+}
+
+/** @returns members that have no description */
+export const describeDocument = (
+  { paths, webhooks = {}, components }: DescribedDocument,
+  members: MemberDescriptions,
+): readonly string[] => [
+  ...Object.entries(components.schemas).flatMap(([name, schema]) => describeMembers(schema, name, members)),
+  ...Object.entries({ ...paths, ...webhooks }).flatMap(([path, item]) =>
+    Object.values(item).flatMap((operation) => describeOperation(operation as Json, path, members)),
+  ),
+];
+
+interface WithContent {
+  readonly content?: Readonly<Record<string, { readonly schema: unknown }>>;
+}
+
+const describeOperation = (operation: Json, path: string, members: MemberDescriptions): readonly string[] => {
+  const { operationId = path } = operation as { readonly operationId?: string };
+  const parameters = operation['parameters'] as readonly Json[];
+  const contents = [
+    operation['requestBody'] as WithContent | undefined,
+    ...Object.values(operation['responses'] as Readonly<Record<string, WithContent>>),
+  ];
+  return [
+    ...parameters.flatMap((one) => describeMember(one, String(one['name']), operationId, members)),
+    ...contents
+      .flatMap((one) => Object.values(one?.content ?? {}))
+      .flatMap(({ schema }) => describeMembers(schema, operationId, members)),
+  ];
+};
+
+const scopes: Readonly<Record<Scope, string>> = {
+  'exchange:read': 'Read everything of the account but its credentials.',
+  'exchange:write': 'Change everything of the account but its credentials and users.',
+  'exchange:admin': 'Change users, credentials and settings of the account.',
+  'exchange:review': 'Record what a seller decides about creatives.',
+};
+
+const securitySchemes: Json = {
+  bearer: {
+    type: 'http',
+    scheme: 'bearer',
+    description:
+      'An API key (`bx_…`), which the account makes with `POST /api-keys`, or an access token of OAuth.',
+  },
+  oauth: {
+    type: 'oauth2',
+    description: 'OAuth 2.1 with PKCE: the access token is sent as a bearer token.',
+    flows: {
+      authorizationCode: { authorizationUrl: '/authorize', tokenUrl: '/auth/token', scopes },
+    },
+  },
+  session: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: SESSION_COOKIE,
+    description: 'A signed-in person, in the pages of this service only.',
+  },
+  uploadToken: {
+    type: 'apiKey',
+    in: 'query',
+    name: 'token',
+    description: 'Part of the upload address that a reservation returns.',
+  },
 };

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { z } from 'zod';
 import type { Client } from './client.ts';
+import type { ErrorCode } from './errors.ts';
 import type { IncomingBytes } from './incoming-bytes.ts';
 import { limitOfRoute, type CountedIn } from './limit-of.ts';
 import type { Principal, Scope } from './principal.ts';
@@ -26,6 +27,14 @@ export interface RouteBase {
   readonly limit?: CountedIn;
   /** Path of the protected resource that an access token must be for. Default: the API's. */
   readonly resource?: string;
+  /** It also answers every path below its own that no other route answers. */
+  readonly withAllBelow?: true;
+  /** The address contains a signed token instead of a credential. */
+  readonly uploadToken?: true;
+  /** In addition to those that the declaration implies (`errors-of-route.ts`). */
+  readonly alsoRefuses?: readonly ErrorCode[];
+  /** More than the summary says, as Markdown. */
+  readonly description?: string;
   /** A public route that sets or uses cookies: requests of pages of other origins are refused. */
   readonly firstParty?: true;
   /** Pages of any origin may read the answer: it is the same for all, and uses no cookie. */
@@ -82,10 +91,18 @@ export interface HandedOverRoute extends RouteBase {
   /** For its description: the answerer reads them itself (`readQuery`, `readHeaders`). */
   readonly query?: z.ZodType;
   readonly headers?: z.ZodType;
+  /** The bodies of its protocol, for its description. */
+  readonly sends?: ProtocolBody;
+  readonly answers?: ProtocolBody;
   /** Default: what its protocol defines. */
   readonly success?: SuccessResponse;
   /** Reads the body and ends the response. There is no deadline. */
   serve(request: IncomingMessage, response: ServerResponse, context: HandedOverContext): void | Promise<void>;
+}
+
+export interface ProtocolBody {
+  readonly mediaType: string;
+  readonly schema: z.ZodType;
 }
 
 export interface HandedOverContext {
@@ -111,6 +128,8 @@ export interface SuccessResponse {
   readonly paginated?: boolean;
   /** Default true. */
   readonly enveloped?: boolean;
+  /** Further headers (`openapi-refusals.ts`). */
+  readonly headers?: readonly string[];
 }
 
 interface KeyInput<Params, Received> {
@@ -195,10 +214,18 @@ export interface Pagination {
 
 export const expressPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
 
+export const expressPaths = ({ path, withAllBelow }: Pick<RouteBase, 'path' | 'withAllBelow'>): string[] =>
+  withAllBelow === true
+    ? [expressPath(path), `${expressPath(path)}/`, `${expressPath(path)}/*below`]
+    : [expressPath(path)];
+
 /** `{` sorts after every letter. */
-export const inOrder = <Listed extends { readonly path: string }>(
+export const inOrder = <Listed extends { readonly path: string; readonly withAllBelow?: true }>(
   routes: readonly Listed[],
-): readonly Listed[] => routes.toSorted(({ path: a }, { path: b }) => (a === b ? 0 : a < b ? -1 : 1));
+): readonly Listed[] =>
+  routes.toSorted(({ path: a, withAllBelow: isLate = false }, { path: b, withAllBelow: isLater = false }) =>
+    isLate !== isLater ? Number(isLate) - Number(isLater) : a === b ? 0 : a < b ? -1 : 1,
+  );
 
 export type RouteDeclaration<
   Params extends z.ZodType = z.ZodType,

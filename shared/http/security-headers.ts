@@ -29,24 +29,48 @@ export const securityHeaders = (isHttps: boolean): HeaderLines => {
   return headers.getHeaderNames().map((name) => [properCase(name), String(headers.getHeader(name))]);
 };
 
-/** For pages with a script, in place of the headers of the API. */
-export const pageHeaders = (): Readonly<Record<string, string>> => ({
-  'Content-Security-Policy': PAGE_POLICY,
+/** For the console. @param nonce of this answer: its kit puts style elements into the page */
+export const consoleHeaders = (nonce: string): Readonly<Record<string, string>> => ({
+  'Content-Security-Policy': consolePolicy(nonce),
+  'Cross-Origin-Opener-Policy': 'same-origin',
   'Referrer-Policy': 'no-referrer',
   'Cache-Control': 'no-store',
 });
 
-const PAGE_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self'",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  // The script sends forms as JSON: this directive would also stop the redirect to an OAuth client.
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join(';');
+const consolePolicy = (nonce: string): string =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src 'self' 'nonce-${nonce}'`,
+    "connect-src 'self'",
+    "img-src 'self' data: blob:",
+    "font-src 'self'",
+    "base-uri 'none'",
+    // Forms are requests of the script: this directive would also stop the redirect to an OAuth client.
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join(';');
+
+/** For the page of the API document. @param nonce of this answer */
+export const referenceHeaders = (nonce: string): Readonly<Record<string, string>> => ({
+  'Content-Security-Policy': referencePolicy(nonce),
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Referrer-Policy': 'no-referrer',
+  'Cache-Control': 'no-store',
+});
+
+const referencePolicy = (nonce: string): string =>
+  [
+    "default-src 'none'",
+    `script-src 'self' 'nonce-${nonce}'`,
+    // Its script sets styles of elements, which a nonce cannot allow.
+    "style-src 'self' 'unsafe-inline'",
+    "connect-src 'self'",
+    "img-src 'self' data:",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join(';');
 
 const properCase = (name: string): string =>
   name.replaceAll(/(?:^|-)[a-z]/g, (letter) => letter.toUpperCase());

@@ -6,7 +6,8 @@ import { route, type Route } from './route.ts';
 export interface ServiceRoutesOptions {
   readonly version: string;
   readonly parts: readonly ReadinessPart[];
-  readonly metrics: Registry;
+  /** Undefined: only the listener for operators shows metrics. */
+  readonly metrics: Registry | undefined;
   readonly stopping: () => boolean;
 }
 
@@ -29,11 +30,14 @@ const healthParts = { eventStore: 'eventStore', readModel: 'database', queue: 'q
 
 const PART_MS_MAX = 1_000;
 
+/** What balancers and monitoring ask again and again. */
+export const probePaths: ReadonlySet<string> = new Set(['/live', '/health', '/ready', '/metrics']);
+
 export const serviceRoutes = (options: ServiceRoutesOptions): readonly Route[] => [
   liveRoute(options),
   healthRoute(options),
   readyRoute(options),
-  metricsRoute(options),
+  ...(options.metrics === undefined ? [] : [metricsRoute(options.metrics)]),
 ];
 
 /** 200 while the process can answer, even if its stores are down. */
@@ -110,7 +114,7 @@ const readyRoute = ({ stopping, parts }: ServiceRoutesOptions): Route => {
   });
 };
 
-const metricsRoute = ({ metrics }: ServiceRoutesOptions): Route =>
+const metricsRoute = (metrics: Registry): Route =>
   route({
     method: 'get',
     path: '/metrics',

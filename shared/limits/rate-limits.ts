@@ -204,7 +204,7 @@ const inPostgres = ({ databaseUrl, log }: RateLimitsOptions): SharedStore => {
 
 const reportFallback = (log: Logger, registry: Registry): (() => void) => {
   const fallbacks = new Counter({
-    name: 'rate_limit_fallbacks_total',
+    name: 'exchange_rate_limit_fallbacks_total',
     help: 'Requests that this process counted alone because the shared counters did not answer in time',
     registers: [registry],
   });

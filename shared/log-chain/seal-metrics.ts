@@ -10,13 +10,13 @@ export const registerSealMetrics = (registry: Registry): SealMetrics => {
   const registers = [registry];
   let sealedMs = performance.now();
   const age: Gauge = new Gauge({
-    name: 'log_seal_age_seconds',
+    name: 'exchange_log_seal_age_seconds',
     help: 'Seconds since this process last found the whole log sealed, or since its start',
     registers,
     collect: () => age.set((performance.now() - sealedMs) / 1_000),
   });
   const refused = new Counter({
-    name: 'log_seals_refused_total',
+    name: 'exchange_log_seals_refused_total',
     help: 'Refused attempts to seal the log, by reason',
     labelNames: ['reason'],
     registers,

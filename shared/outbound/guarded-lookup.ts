@@ -1,22 +1,17 @@
-import { lookup, type LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import { isLoopbackAddress, isPublicAddress, type OutboundPolicy } from './outbound-url.ts';
 import { OutboundError } from './outbound-error.ts';
+import { createNameResolver, type ResolveName } from './resolve-name.ts';
 
-export type ResolveName = (
-  name: string,
-  onAnswer: (error: Error | null, addresses?: readonly LookupAddress[]) => void,
-) => void;
-
-const systemResolve: ResolveName = (name, onAnswer) =>
-  lookup(name, { all: true, verbatim: true }, (error, addresses) => onAnswer(error, addresses));
+/** One for the process: its limits hold for everything that names a host of the outside. */
+const resolveName = createNameResolver();
 
 /**
  * Checks the addresses that the connection uses: a name cannot pass with a public address and resolve to a
  * private one afterwards. Node does not call it for IP addresses: `urlProblem` checks those.
  */
 export const guardedLookup =
-  ({ allowLoopback }: OutboundPolicy, resolve: ResolveName = systemResolve): LookupFunction =>
+  ({ allowLoopback }: OutboundPolicy, resolve: ResolveName = resolveName): LookupFunction =>
   (name, options, answer) => {
     const mayConnect = (address: string): boolean =>
       isPublicAddress(address) || (allowLoopback && name === 'localhost' && isLoopbackAddress(address));

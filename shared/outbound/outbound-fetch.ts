@@ -1,7 +1,9 @@
 import { ReadableStream } from 'node:stream/web';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Agent, errors, request, type Dispatcher } from 'undici';
-import { guardedLookup, type ResolveName } from './guarded-lookup.ts';
+import { tracedCall } from '../tracing/traced-call.ts';
+import { guardedLookup } from './guarded-lookup.ts';
+import type { ResolveName } from './resolve-name.ts';
 import { OutboundError } from './outbound-error.ts';
 import { timeoutSignal } from '../async/timeout.ts';
 import { urlProblem, type OutboundPolicy } from './outbound-url.ts';
@@ -89,12 +91,18 @@ const ask = async (
   // No compression: `bytesMax` would not bound the decompressed size.
   headers.set('accept-encoding', 'identity');
   const timeout = timeoutSignal(options.timeoutMs);
-  return request(url, {
-    dispatcher,
-    method: init.method ?? 'GET',
-    headers: Object.fromEntries(headers),
-    ...(body !== undefined && { body }),
-    signal: init.signal ? AbortSignal.any([timeout, init.signal]) : timeout,
+  const { method = 'GET', signal } = init;
+  return tracedCall(method, url.hostname, async (traceparent, span) => {
+    if (traceparent !== undefined) headers.set('traceparent', traceparent);
+    const answer = await request(url, {
+      dispatcher,
+      method,
+      headers: Object.fromEntries(headers),
+      ...(body !== undefined && { body }),
+      signal: signal ? AbortSignal.any([timeout, signal]) : timeout,
+    });
+    span?.setAttribute('http.response.status_code', answer.statusCode);
+    return answer;
   });
 };
 

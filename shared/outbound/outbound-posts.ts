@@ -1,6 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import { errors, Pool, type Dispatcher } from 'undici';
-import { guardedLookup, type ResolveName } from './guarded-lookup.ts';
+import { tracedCall } from '../tracing/traced-call.ts';
+import { guardedLookup } from './guarded-lookup.ts';
+import type { ResolveName } from './resolve-name.ts';
 import { urlProblem, type OutboundPolicy } from './outbound-url.ts';
 
 export interface OutboundPostsOptions extends OutboundPolicy {
@@ -49,6 +51,7 @@ const CONNECTION_AGE_MS = 60_000;
 
 interface Target {
   readonly pool: Pool;
+  readonly host: string;
   readonly path: string;
 }
 
@@ -77,26 +80,34 @@ export const createOutboundPosts = (options: OutboundPostsOptions): OutboundPost
       headersTimeout: 0,
       bodyTimeout: 0,
     });
-    const target = { pool, path: `${url.pathname}${url.search}` };
+    const target = { pool, host: url.hostname, path: `${url.pathname}${url.search}` };
     targets.set(key, target);
     return target;
   };
   return {
-    post: async ({ receiver, url, headers, body }, signal) => {
+    post: ({ receiver, url, headers, body }, signal) => {
       const target = targetOf(receiver, url);
-      if (target === undefined) return { failure: 'refused-address' };
-      const request: Dispatcher.DispatchOptions = {
-        method: 'POST',
-        path: target.path,
-        // No compression: `bytesMax` would not bound the decompressed size.
-        headers: { ...headers, 'accept-encoding': 'identity' },
-        body,
-      };
-      const endMs = performance.now() + options.timeoutMs;
-      const send = (): Promise<Sent> => sendOnce(target.pool, request, options, endMs, signal);
-      const first = await send();
-      const sent = first === 'hung-up' ? await send() : first;
-      return sent === 'hung-up' ? { failure: 'connect' } : sent;
+      if (target === undefined) return Promise.resolve({ failure: 'refused-address' });
+      return tracedCall('POST', target.host, async (traceparent, span) => {
+        const request: Dispatcher.DispatchOptions = {
+          method: 'POST',
+          path: target.path,
+          // No compression: `bytesMax` would not bound the decompressed size.
+          headers: {
+            ...headers,
+            'accept-encoding': 'identity',
+            ...(traceparent !== undefined && { traceparent }),
+          },
+          body,
+        };
+        const endMs = performance.now() + options.timeoutMs;
+        const send = (): Promise<Sent> => sendOnce(target.pool, request, options, endMs, signal);
+        const first = await send();
+        const sent = first === 'hung-up' ? await send() : first;
+        if (sent === 'hung-up') return { failure: 'connect' };
+        if ('status' in sent) span?.setAttribute('http.response.status_code', sent.status);
+        return sent;
+      });
     },
     close: async () => {
       await Promise.all([...targets.values()].map(({ pool }) => pool.destroy()));

@@ -29,11 +29,17 @@ const over = new Set(['completed', 'failed', 'unknown']);
 type AnyQueue = Queue<JsonObject, void, string, JsonObject, void, string, IQueueBackend, unknown>;
 type AnyWorker = Worker<JsonObject, void, string, IQueueBackend, JobProgress, unknown>;
 
+/** Connects when it is used. */
+export const openQueue = (name: string, backend: JobBackend, log: Logger): AnyQueue => {
+  const queue: AnyQueue = new Queue(name, settingsOf(backend, 'add'), backend.factory);
+  queue.on('error', (error) => log.warn({ err: error, queue: name }, 'job queue connection error'));
+  return queue;
+};
+
 /** BullMQ never retries a failed start. @throws Error if its store is unavailable */
 export const openBullmqQueue = async (options: JobQueueOptions): Promise<JobQueue> => {
   const { name, backend, log } = options;
-  const queue: AnyQueue = new Queue(name, settingsOf(backend, 'add'), backend.factory);
-  queue.on('error', (error) => log.warn({ err: error, queue: name }, 'job queue connection error'));
+  const queue = openQueue(name, backend, log);
   const close = (): Promise<void> => timeout(CALL_MS_MAX, queue.close());
   try {
     await timeout(CALL_MS_MAX, queue.waitUntilReady());
@@ -105,7 +111,10 @@ const process = async (
   worker.on('failed', (job, error) => {
     const isOver = job === undefined || job.attemptsMade >= (job.opts.attempts ?? 1);
     metrics.ended(name, isOver ? 'failed' : 'retried');
-    if (isOver) log.error({ err: error, queue: name, job: job?.id }, 'a job was given up');
+    if (!isOver) return;
+    // Its run has ended, so the line gets what the lines of the run have.
+    const correlationId: unknown = job?.data['correlationId'] ?? undefined;
+    log.error({ err: error, queue: name, job: job?.id, correlationId }, 'a job was given up');
   });
   worker.on('stalled', () => metrics.ended(name, 'stalled'));
   try {

@@ -11,13 +11,13 @@ export const createJobMetrics = (
   waiting: () => Promise<Readonly<Record<string, number>>>,
 ): JobMetrics => {
   const jobs = new Counter({
-    name: 'jobs_total',
+    name: 'exchange_jobs_total',
     help: 'Runs of jobs by how they ended: stalled ones were taken from a worker that was gone',
     labelNames: ['queue', 'outcome'],
     registers: [registry],
   });
   const gauge = new Gauge({
-    name: 'jobs_waiting',
+    name: 'exchange_jobs_waiting',
     help: 'Jobs that wait for their turn',
     labelNames: ['queue'],
     registers: [registry],

@@ -1,5 +1,7 @@
 import type { ClientBase } from 'pg';
 import { int8Array, textArray, uuidArray } from '../postgres/binary-array.ts';
+import { correlationFor } from '../tracing/correlation.ts';
+import { traceparentFor } from '../tracing/tracing.ts';
 import type { JsonObject } from '../event-store/event-store.ts';
 
 export interface WorkRequest {
@@ -50,13 +52,16 @@ export const requestWork = async (
   const sorted = inOrder(requests);
   await client.query({
     name: 'work-ask',
-    text: `insert into work_list as w (kind, customer_id, key, revision, due_at, data)
-           select kind, customer_id, key, revision, coalesce(nullif(due_at, '')::timestamptz, now()), data::jsonb
-           from unnest($1::text[], $2::bigint[], $3::uuid[], $4::text[], $5::text[], $6::text[])
-             as n(kind, customer_id, key, revision, due_at, data)
+    text: `insert into work_list as w (kind, customer_id, key, revision, due_at, data, traceparent, correlation_id)
+           select kind, customer_id, key, revision, coalesce(nullif(due_at, '')::timestamptz, now()), data::jsonb,
+             nullif(traceparent, ''), nullif(correlation_id, '')
+           from unnest($1::text[], $2::bigint[], $3::uuid[], $4::text[], $5::text[], $6::text[], $9::text[], $10::text[])
+             as n(kind, customer_id, key, revision, due_at, data, traceparent, correlation_id)
            on conflict (kind, customer_id, key) do update
              set revision = greatest(w.revision, excluded.revision), asked_at = excluded.asked_at, due_at = greatest(excluded.due_at, w.not_before),
-               data = case when $7 then excluded.data || w.data else excluded.data end, ${RESET_COLUMNS}
+               data = case when $7 then excluded.data || w.data else excluded.data end, traceparent = excluded.traceparent,
+               correlation_id = excluded.correlation_id,
+               ${RESET_COLUMNS}
              where w.revision < excluded.revision or $8`,
     values: [
       ...placesOf(kind, sorted),
@@ -64,6 +69,8 @@ export const requestWork = async (
       textArray(sorted.map(({ data = {} }) => JSON.stringify(data))),
       keepsData,
       isAgain,
+      textArray(sorted.map(({ customerId }) => traceparentFor(customerId) ?? '')),
+      textArray(sorted.map(({ customerId, key }) => correlationFor(customerId, key) ?? '')),
     ],
   });
 };

@@ -2,7 +2,9 @@ import { z } from 'zod';
 import { sleep } from '../async/backoff.ts';
 import { AppendOutcomeUnknownError, EventStoreUnavailableError } from '../event-store/event-store.ts';
 import type { Logger } from 'pino';
-import type { HandleJob, Job, JobQueue } from '../queue/job-queue.ts';
+import { withCorrelation } from '../tracing/correlation.ts';
+import { SpanKind, traced } from '../tracing/tracing.ts';
+import type { HandleJob, Job, JobQueue, JobRun } from '../queue/job-queue.ts';
 import type { JobKind } from '../queue/running-jobs.ts';
 import type { OfferedEntry, WorkEntry, WorkList, WorkResult } from './work-list.ts';
 
@@ -46,8 +48,16 @@ const NOT_ENQUEUED: WorkResult = {
   reason: 'The job queue accepts no jobs now.',
 };
 
-export const workJobs = (kinds: readonly WorkKind[], list: WorkList): readonly JobKind[] =>
-  kinds.map((kind) => ({ name: kind.name, concurrency: kind.concurrency, handle: runEntry(kind, list) }));
+export const workJobs = (
+  kinds: readonly WorkKind[],
+  list: WorkList,
+  log: Pick<Logger, 'debug'>,
+): readonly JobKind[] =>
+  kinds.map((kind) => ({
+    name: kind.name,
+    concurrency: kind.concurrency,
+    handle: runEntry(kind, list, log),
+  }));
 
 const Entry = z.object({
   kind: z.string(),
@@ -58,28 +68,48 @@ const Entry = z.object({
   data: z.record(z.string(), z.json()),
   attempts: z.int(),
   lost: z.int(),
+  traceparent: z.string().nullable().default(null),
+  correlationId: z.string().nullable().default(null),
 });
 
 const runEntry =
-  (kind: WorkKind, list: WorkList): HandleJob =>
-  async ({ data, isLastAttempt: isLastOfJob, signal }) => {
-    const entry = Entry.parse(data);
-    const attempt = entry.attempts + 1;
-    const run = { attempt, isLastAttempt: attempt >= kind.attemptsMax, signal };
-    const work =
-      entry.lost < LOST_MAX ? kind.handle(entry, run) : (kind.giveUp?.(entry) ?? Promise.resolve(GIVEN_UP));
-    const result = await work.catch(async (error: unknown): Promise<WorkResult> => {
-      // Another worker runs the job now, or will run it.
-      if (signal.aborted) throw error;
-      const reason = error instanceof Error ? error.message : String(error);
-      if (isLastOfJob && isStoreAway(error)) {
-        return { is: 'again', afterMs: STORE_AWAY_MS, isTry: false, reason };
-      }
-      await list.noteError(entry, reason);
-      throw error;
-    });
-    await list.settle(entry, result, kind.gapMs);
+  (kind: WorkKind, list: WorkList, log: Pick<Logger, 'debug'>): HandleJob =>
+  async (job) => {
+    const entry = Entry.parse(job.data);
+    const attributes = { 'exchange.work': kind.name, 'exchange.attempt': entry.attempts + 1 };
+    const start = { kind: SpanKind.CONSUMER, attributes, parent: entry.traceparent ?? undefined };
+    await withCorrelation(entry.correlationId ?? undefined, () =>
+      traced(`work ${kind.name}`, start, async () => {
+        const { is: result } = await runInSpan(kind, list, entry, job);
+        const { kind: work, customerId, key } = entry;
+        log.debug({ work, customerId, key, attempt: entry.attempts + 1, result }, 'work was run');
+      }),
+    );
   };
+
+const runInSpan = async (
+  kind: WorkKind,
+  list: WorkList,
+  entry: WorkEntry,
+  { isLastAttempt: isLastOfJob, signal }: JobRun,
+): Promise<WorkResult> => {
+  const attempt = entry.attempts + 1;
+  const run = { attempt, isLastAttempt: attempt >= kind.attemptsMax, signal };
+  const work =
+    entry.lost < LOST_MAX ? kind.handle(entry, run) : (kind.giveUp?.(entry) ?? Promise.resolve(GIVEN_UP));
+  const result = await work.catch(async (error: unknown): Promise<WorkResult> => {
+    // Another worker runs the job now, or will run it.
+    if (signal.aborted) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    if (isLastOfJob && isStoreAway(error)) {
+      return { is: 'again', afterMs: STORE_AWAY_MS, isTry: false, reason };
+    }
+    await list.noteError(entry, reason);
+    throw error;
+  });
+  await list.settle(entry, result, kind.gapMs);
+  return result;
+};
 
 /** An unavailable store is no reason to give up an entry. */
 const isStoreAway = (error: unknown): boolean =>

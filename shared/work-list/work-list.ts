@@ -16,6 +16,10 @@ export interface WorkEntry {
   readonly attempts: number;
   /** Jobs that ended without a result since the last result. */
   readonly lost: number;
+  /** The span whose trace its runs continue (W3C). */
+  readonly traceparent?: string | null;
+  /** The correlation id of the event that requested it last. */
+  readonly correlationId?: string | null;
 }
 
 export interface OfferedEntry extends WorkEntry {
@@ -130,6 +134,8 @@ interface EntryRow {
   readonly data: JsonObject;
   readonly attempts: number;
   readonly lost: number;
+  readonly traceparent: string | null;
+  readonly correlationId: string | null;
   readonly before: string | null;
 }
 
@@ -187,7 +193,9 @@ const offer = (
              update work_list w set leased_until = now() + make_interval(secs => $4),
                leased_revision = coalesce(w.leased_revision, w.revision)
              from taken where w.kind = $1 and w.customer_id = taken.customer_id and w.key = taken.key
-             returning w.customer_id, w.key, w.revision, w.asked_at::text as "askedAt", w.data, w.attempts, w.lost, taken.before`,
+             returning w.customer_id, w.key, w.revision, w.asked_at::text as "askedAt", w.data, w.attempts, w.lost, w.traceparent,
+               w.correlation_id as "correlationId",
+               taken.before`,
       values: [kind, countMax, perAccountMax, LEASE_SECONDS],
     });
     return rows.map(({ customer_id, before, ...row }) => ({

@@ -12,13 +12,13 @@ export const createWorkMetrics = (registry: Registry, pool: Pool, kinds: readonl
   };
   const gauge = (name: string, help: string): Gauge<'kind'> =>
     new Gauge({ name, help, labelNames: ['kind'], registers: [registry], collect });
-  const backlog = gauge('work_due', 'Entries of the work list that are due and have no worker yet');
+  const backlog = gauge('exchange_work_due', 'Entries of the work list that are due and have no worker yet');
   const oldest = gauge(
-    'work_oldest_due_seconds',
+    'exchange_work_oldest_due_seconds',
     'How long the oldest entry of the work list has been due without a worker, seconds; 0: none is',
   );
   const failing = gauge(
-    'work_failing',
+    'exchange_work_failing',
     'Entries of the work list whose last try failed and that will be tried again',
   );
 

@@ -187,9 +187,10 @@ const prepared = async (settings: Readonly<Record<string, string>>): Promise<Can
     await use(apiWith(operators.key));
     await setAccess(service.installation, customerId, 'disabled');
     await use(api);
-    for (const path of ['/metrics', '/ready', '/openapi.json']) {
+    for (const path of ['/ready', '/openapi.json']) {
       answers.push(await textOfAnswer(await fetch(service.baseUrl + path)));
     }
+    answers.push(await service.metrics());
     await service.end();
     await mails.stop();
     await searchStores();

@@ -7,6 +7,7 @@ import { systemClock as clock } from '../../shared/async/clock.ts';
 import { invalid, refusalOf, untilDefinite } from '../support/api-client.ts';
 import { startReportingSellers, type ReportingSellers } from '../support/reporting-sellers.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
+import { startSandboxAgent, type SandboxAgent } from '../support/sandbox-agent.ts';
 import { until } from '../support/toy-projection.ts';
 
 /** The delivery report over HTTP, of conversions and of sellers built with the official server builder. */
@@ -18,11 +19,16 @@ const day = (ago = 0): string => new Date(Date.now() - ago * DAY_MS).toISOString
 
 let service: RunningService;
 let sellers: ReportingSellers;
+let agent: SandboxAgent;
 beforeAll(async () => {
-  [service, sellers] = await Promise.all([startRunningService(settings), startReportingSellers()]);
+  [service, sellers, agent] = await Promise.all([
+    startRunningService(settings),
+    startReportingSellers(),
+    startSandboxAgent(),
+  ]);
 });
 afterAll(async () => {
-  await Promise.all([service.stop(), sellers.stop()]);
+  await Promise.all([service.stop(), sellers.stop(), agent.stop()]);
 });
 
 interface Buyer extends TestAccount {
@@ -84,12 +90,18 @@ const newSeller = async (kind: string): Promise<{ readonly sellerId: number; rea
   return { sellerId, how };
 };
 
-const askForProposals = async ({ api, campaignId }: Buyer, sellerIds: readonly number[]): Promise<void> => {
+/** @returns the execution, once it has ended */
+const askForProposals = async (
+  { api, campaignId }: Buyer,
+  sellerIds: readonly number[],
+): Promise<ProposalRequestResource> => {
   const path = `/campaigns/${campaignId}/proposal-requests`;
   const asked = await untilDefinite(() => api.post<ProposalRequestResource>(path, { sellerIds }));
   expect([asked.status, asked.body.error ?? null]).toEqual([202, null]);
   const one = `${path}/${asked.body.data.executionId}`;
-  await until(async () => (await api.get<ProposalRequestResource>(one)).body.data.status !== 'running');
+  const read = async () => (await api.get<ProposalRequestResource>(one)).body.data;
+  await until(async () => (await read()).status !== 'running');
+  return read();
 };
 
 /** A buyer whose campaign is known to a new seller. */
@@ -403,3 +415,31 @@ describe('a seller', () => {
     expect(bytes).toBeLessThan(256_000);
   });
 });
+
+it('a seller is asked over A2A as well, for proposals and for what they delivered', async () => {
+  const { store, secrets } = service.installation;
+  const { sellerId } = await addSeller({ store, clock }, { name: 'Over A2A', channels: [] });
+  await connectSeller({ store, secrets, clock }, sellerId, {
+    url: agent.a2aUrl,
+    protocol: 'A2A',
+    token: agent.token,
+  });
+  const buyer = await newBuyer();
+  const { perSeller } = await askForProposals(buyer, [sellerId]);
+  expect(perSeller).toMatchObject([
+    {
+      status: 'quoted',
+      proposalIds: ['homepage-and-articles'],
+      products: [{ name: 'Homepage' }, { name: 'Articles' }],
+    },
+  ]);
+  await reported(buyer);
+  const { rows } = await report(buyer, '?dimensions=campaign,seller&metrics=impressions,spend');
+  expect(rows).toMatchObject([
+    {
+      dimensions: { campaign: buyer.campaignId, seller: sellerId },
+      metrics: { impressions: 12_400, spend: 105.5 },
+      currency: 'USD',
+    },
+  ]);
+}, 60_000);

@@ -1,10 +1,16 @@
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import { version } from '../../app/version.ts';
+import { packageDirectory, version } from '../../app/version.ts';
+import { describeDocument, type DescribedDocument } from '../../shared/http/openapi.ts';
 import { notFound, refusalOf } from '../support/api-client.ts';
 import { breakingChanges } from '../support/breaking-changes.ts';
+import { following } from '../support/program.ts';
 import { rawExchange } from '../support/raw-http.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { startToyService } from '../support/toy-service.ts';
@@ -81,7 +87,88 @@ it('openapi.json is compatible with the clients of the last release', async () =
   }
   const released = JSON.parse(readFileSync(file, 'utf8')) as Readonly<Record<string, unknown>>;
   expect(released['info']).toMatchObject({ version });
-  expect(breakingChanges(released, today)).toEqual([]);
+  // With the reason of each.
+  const named = JSON.parse(readFileSync('test/released/named-breaking-changes.json', 'utf8')) as object;
+  expect(breakingChanges(released, today).filter((change) => !Object.hasOwn(named, change))).toEqual([]);
+});
+
+type ExampledContent = Readonly<Record<string, { readonly example?: unknown }>>;
+interface ExampledOperation {
+  readonly operationId: string;
+  readonly parameters: readonly { readonly in: string; readonly example?: unknown }[];
+  readonly requestBody?: { readonly content: ExampledContent };
+  readonly responses: Readonly<Record<string, { readonly content?: ExampledContent }>>;
+}
+
+const FILES = ['application/octet-stream', 'image/svg+xml', 'text/css', 'text/javascript'];
+
+describe('openapi.json stands on its own', () => {
+  it('each member of a request or an answer has a description', async () => {
+    const document = (await (await call('/openapi.json')).json()) as DescribedDocument;
+    expect(describeDocument(document, {})).toEqual([]);
+  });
+
+  it('a linter finds nothing', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'openapi-'));
+    const file = join(folder, 'openapi.json');
+    await writeFile(file, await (await call('/openapi.json')).text());
+    const cli = join(packageDirectory, 'node_modules/@redocly/cli/bin/cli.js');
+    const words = ['lint', file, '--config', join(packageDirectory, 'redocly.yaml'), '--format', 'json'];
+    const linter = following(
+      spawn(process.execPath, [cli, ...words], {
+        stdio: ['ignore', 'pipe', 'pipe'],
+        env: { ...process.env, REDOCLY_TELEMETRY: 'off' },
+      }),
+    );
+    const status = await linter.ended;
+    const found = linter.output();
+    expect([status, /"totals":\s*{[^}]*}/.exec(found)?.[0] ?? found]).toEqual([
+      0,
+      expect.stringMatching(/"errors":\s*0,\s*"warnings":\s*0/),
+    ]);
+    await rm(folder, { recursive: true });
+  });
+
+  it('each operation has an example of its request and its answer', async () => {
+    const { paths } = (await (await call('/openapi.json')).json()) as {
+      paths: Readonly<Record<string, Readonly<Record<string, ExampledOperation>>>>;
+    };
+    const without = Object.values(paths)
+      .flatMap((item) => Object.values(item))
+      .filter(({ parameters, requestBody, responses }) => {
+        const inPath = parameters.filter((one) => one.in === 'path');
+        const answers = Object.entries(responses).filter(([status]) => status.startsWith('2'));
+        const shown = (content: ExampledContent = {}): boolean =>
+          Object.entries(content).some(
+            ([type, { example }]) => example !== undefined || FILES.includes(type),
+          );
+        return !(
+          inPath.every(({ example }) => example !== undefined) &&
+          (requestBody === undefined || shown(requestBody.content)) &&
+          (answers.every(([, { content }]) => content === undefined) ||
+            answers.some(([, { content }]) => shown(content)))
+        );
+      });
+    expect(without.map(({ operationId }) => operationId)).toEqual([]);
+  });
+
+  it('operations link to guides that exist', async () => {
+    const { tags } = (await (await call('/openapi.json')).json()) as {
+      tags: readonly { readonly externalDocs?: { readonly url: string } }[];
+    };
+    const guides = tags.flatMap(({ externalDocs }) => externalDocs?.url ?? []);
+    expect(guides.length).toBeGreaterThan(15);
+    for (const url of guides) {
+      const answer = await fetch(url);
+      expect([url, answer.status, answer.headers.get('content-type')]).toEqual([
+        url,
+        200,
+        'text/markdown; charset=utf-8',
+      ]);
+      expect(await answer.text()).toMatch(/^# /);
+    }
+    expect((await call('/guides/..%2f..%2fpackage.json')).status).toBe(404);
+  });
 });
 
 describe('the front page', () => {
@@ -107,10 +194,9 @@ describe('the front page', () => {
         '/health',
         '/openapi.json',
         '/openapi.yaml',
+        '/docs',
         '/skill.md',
-        '/metrics',
-        '/console/sign-in',
-        '/console/sign-up',
+        '/console',
       ]),
     );
     for (const { href } of links) expect([href, (await fetch(href)).status]).toEqual([href, 200]);
@@ -268,7 +354,9 @@ describe('the paths without a rate limit', () => {
     'GET /live',
     'GET /health',
     'GET /ready',
-    'GET /metrics',
+    'GET /guides/{file}',
+    'GET /docs',
+    'GET /docs/assets/{file}',
     'GET /openapi.json',
     'GET /openapi.yaml',
     'GET /skill.md',
@@ -279,8 +367,11 @@ describe('the paths without a rate limit', () => {
     'GET /.well-known/oauth-protected-resource',
     'GET /.well-known/oauth-protected-resource/mcp',
     'GET /.well-known/oauth-protected-resource/mcp/v3',
+    'GET /.well-known/oauth-protected-resource/adcp/mcp',
     'GET /.well-known/oauth-protected-resource/api/v2/buyer',
     'GET /assets/{storageKey}',
+    'GET /console',
+    'GET /console/assets/{file}',
     'GET /api/v2/buyer/realtime',
     'GET /mcp',
     'GET /mcp/v3',

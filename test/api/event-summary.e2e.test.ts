@@ -49,6 +49,46 @@ interface Summary {
 const summary = async (query = ''): Promise<Summary> =>
   (await account.api.get<Summary>(`/advertisers/${advertiserId}/events/summary${query}`)).body.data;
 
+describe('what arrived', () => {
+  interface Receipts {
+    readonly entries: readonly {
+      readonly hour: string;
+      readonly accepted: number;
+      readonly rejected: readonly { readonly reason: string; readonly count: number }[];
+    }[];
+    readonly totalAccepted: number;
+    readonly totalRejected: number;
+  }
+  const received = async (query = ''): Promise<Receipts> =>
+    (await account.api.get<Receipts>(`/advertisers/${advertiserId}/events/received${query}`)).body.data;
+
+  it('is counted by hour of receipt, with the reasons of rejection', async () => {
+    // Its own hour is long ago: it arrives now.
+    await log('web', [event('received', hourIso(50)), event('received', hourIso(50))]);
+    await log('app', [event('other', hourIso(1)), event('broken', 'yesterday'), event('broken', 'today')]);
+    const { entries, totalAccepted, totalRejected } = await received();
+    const rejected = [{ reason: expect.stringMatching(/^eventTime /), count: 2 }];
+    expect([entries, totalAccepted, totalRejected]).toEqual([
+      [{ hour: hourIso(0), accepted: 2, rejected }],
+      2,
+      2,
+    ]);
+    const ofWeb = await received('?eventSourceId=web');
+    const ofApp = await received('?eventSourceId=app');
+    expect([ofWeb.totalAccepted, ofWeb.totalRejected]).toEqual([1, 0]);
+    expect([ofApp.totalAccepted, ofApp.totalRejected]).toEqual([1, 2]);
+    expect((await received('?eventSourceId=unknown')).entries).toEqual([]);
+  });
+
+  it('refuses a period that is reversed, and an unknown advertiser', async () => {
+    const reversed = await account.api.get(
+      `/advertisers/${advertiserId}/events/received?startHour=2100-01-01T00:00:00Z&endHour=2000-01-01T00:00:00Z`,
+    );
+    expect(refusalOf(reversed)).toEqual([400, 'VALIDATION_ERROR', 'startHour']);
+    expect((await account.api.get('/advertisers/2147483647/events/received')).status).toBe(404);
+  });
+});
+
 describe('health', () => {
   it('shows the last event, in the list and in the detail', async () => {
     const at = hourIso(2);

@@ -166,6 +166,21 @@ describe('the events of an account', () => {
     }
   });
 
+  it('are the newest on request, in the same order, and go on from there', async () => {
+    const all = await page('?take=200');
+    const newest = await page('?newest=true&take=3');
+    expect([newest.events, newest.hasMore]).toEqual([all.events.slice(-3), false]);
+    const updated = all.events.filter(({ type }) => type === 'advertiser.updated');
+    expect((await page('?newest=true&take=1&types=advertiser.updated')).events).toEqual(updated.slice(-1));
+    await account.api.put(`/advertisers/${ids.advertiser}`, { name: 'Fourth' });
+    expect(typesOf(await page(`?after=${newest.nextCursor}`))).toEqual(['advertiser.updated']);
+    expect(refusalOf(await account.api.get(`/events?newest=true&after=${newest.nextCursor}`))).toEqual([
+      400,
+      'VALIDATION_ERROR',
+      'newest',
+    ]);
+  });
+
   it('are found by kinds and by advertiser', async () => {
     const other = await made('/advertisers', { name: 'Second' });
     const types = (query: string) => page(query).then(typesOf);

@@ -141,16 +141,16 @@ describe('the service on EventStoreDB', () => {
     };
     expect(answer.parts.eventStore).toMatchObject({ ready: true, detail: { kind: 'eventstoredb' } });
     expect(answer.parts.projections.detail.projections.every(({ lagBytes }) => lagBytes >= 0)).toBe(true);
-    const metrics = await (await fetch(`${service.baseUrl}/metrics`)).text();
+    const metrics = await service.metrics();
     for (const name of [
-      'projection_lag_bytes',
-      'eventstoredb_appends_pending',
-      'eventstoredb_clients_replaced_total',
-      'eventstoredb_subscriptions_lost_total',
+      'exchange_projection_lag_bytes',
+      'exchange_eventstoredb_appends_pending',
+      'exchange_eventstoredb_clients_replaced_total',
+      'exchange_eventstoredb_subscriptions_lost_total',
     ]) {
       expect(metrics).toContain(name);
     }
-    expect(metrics).not.toContain('projection_lag_events');
+    expect(metrics).not.toContain('exchange_projection_lag_events');
   });
 });
 

@@ -201,7 +201,10 @@ describe('a list with asOf', () => {
 it('a read without history refuses asOf, and ignores unknown parameters', async () => {
   const document = (await (await fetch(`${service.baseUrl}/openapi.json`)).json()) as {
     readonly paths: Readonly<
-      Record<string, { get?: { parameters?: { name: string }[]; security?: { bearer: string[] }[] } }>
+      Record<
+        string,
+        { get?: { parameters?: { name: string }[]; security?: { bearer?: string[]; oauth?: string[] }[] } }
+      >
     >;
   };
   const reads = Object.entries(document.paths).flatMap(([path, { get }]) =>
@@ -210,7 +213,7 @@ it('a read without history refuses asOf, and ignores unknown parameters', async 
     !path.startsWith('/api/v2/buyer/') ||
     // A stream of what happens from now on.
     path === '/api/v2/buyer/realtime' ||
-    get.security?.every(({ bearer }) => bearer.includes('exchange:review')) === true
+    get.security?.every(({ bearer, oauth }) => (bearer ?? oauth)?.includes('exchange:review')) === true
       ? []
       : [{ path, names: get.parameters ?? [] }],
   );
@@ -331,15 +334,21 @@ describe('every resource type', () => {
     expect(history.text + explained.text + whole.text).not.toMatch(/e{64}|secret|sbx_very/i);
   });
 
-  it.each(['advertiser', 'campaign', 'campaign creative', 'creative detail', 'session', 'asset', 'agent'])(
-    '%s: asOf now equals the read without asOf',
-    async (kind) => {
-      const now = await api().get(pathOf(kind));
-      expect(now.status).toBe(200);
-      const asOf = await api().get(`${pathOf(kind)}?asOf=${new Date().toISOString()}`);
-      expect(asOf.body.data).toEqual(now.body.data);
-    },
-  );
+  it.each([
+    'advertiser',
+    'campaign',
+    'campaign creative',
+    'creative detail',
+    'session',
+    'asset',
+    'agent',
+    'record',
+  ])('%s: asOf now equals the read without asOf', async (kind) => {
+    const now = await api().get(pathOf(kind));
+    expect(now.status).toBe(200);
+    const asOf = await api().get(`${pathOf(kind)}?asOf=${new Date().toISOString()}`);
+    expect(asOf.body.data).toEqual(now.body.data);
+  });
 
   it('a creative is shown with its campaign as it was at that time', async () => {
     const { events } = (await api().get<HistoryPage>(`${pathOf('creative')}/history`)).body.data;

@@ -1,3 +1,4 @@
+import { readdir } from 'node:fs/promises';
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { authorizeClient } from '../../command/accounts/oauth/grants.ts';
@@ -140,6 +141,7 @@ const rows: Readonly<Record<string, Row>> = {
   },
   listEventSources: { refersTo: ['advertiser', 'archived'] },
   getEventSummary: { refersTo: ['advertiser', 'archived'] },
+  getReceivedEvents: { refersTo: ['advertiser', 'archived'] },
   getEventSource: { refersTo: ['eventSource'] },
   syncCatalogs: {
     refersTo: ['advertiser', 'archived'],
@@ -176,6 +178,7 @@ const rows: Readonly<Record<string, Row>> = {
     refersTo: ['advertiser', 'archived'],
     body: ({ eventSource, agent }) => ({ resourceId: eventSource, adcpAgentIds: [agent], enabled: true }),
   },
+  getSyndicationRecord: { refersTo: ['record'] },
   querySyndicationStatus: { refersTo: ['advertiser', 'archived'] },
   listCampaigns: {},
   createCampaign: {
@@ -275,12 +278,17 @@ const rows: Readonly<Record<string, Row>> = {
   // Ids of frames contain the time; the client's waits differ.
   streamEvents: { query: '?since=earliest', varies: /^(id|retry): .*$/gm },
   listWebhookEventTypes: {},
-  // Messages of another protocol: `mcp.e2e.test.ts`, and each tool in `mcp-tools.e2e.test.ts`.
+  // Messages of another protocol: `mcp.e2e.test.ts`, `adcp.e2e.test.ts`, and each tool in `mcp-tools.e2e.test.ts`.
   ...Object.fromEntries(
-    ['callMcp', 'streamMcp', 'endMcpSession', 'callMcpV3', 'streamMcpV3', 'endMcpV3Session'].map((id) => [
-      id,
-      {},
-    ]),
+    [
+      'callMcp',
+      'streamMcp',
+      'endMcpSession',
+      'callMcpV3',
+      'streamMcpV3',
+      'endMcpV3Session',
+      'callMcpAdcp',
+    ].map((id) => [id, {}]),
   ),
   getRequest: { refersTo: ['request'] },
   ...historyRows({
@@ -349,6 +357,7 @@ const publicRows: Readonly<Record<string, 'upload' | 'bytes' | 'nothing' | 'prot
   getAuthorizationServer: 'nothing',
   getMcpProtectedResource: 'nothing',
   getMcpV3ProtectedResource: 'nothing',
+  getMcpAdcpProtectedResource: 'nothing',
   uploadAsset: 'upload',
   uploadAssetByPost: 'upload',
   readAsset: 'bytes',
@@ -363,19 +372,12 @@ const publicRows: Readonly<Record<string, 'upload' | 'bytes' | 'nothing' | 'prot
   getProtectedResource: 'nothing',
   getBuyerProtectedResource: 'nothing',
   getReady: 'nothing',
-  getMetrics: 'nothing',
   getOpenApi: 'nothing',
-  getSignInPage: 'nothing',
-  getSignUpPage: 'nothing',
-  getVerifyEmailPage: 'nothing',
-  getPasswordResetPage: 'nothing',
-  getSetUpPage: 'nothing',
-  getInvitationPage: 'nothing',
-  getConsentPage: 'nothing',
-  getAccountPage: 'nothing',
-  getPagesJsFile: 'nothing',
-  getPagesCssFile: 'nothing',
-  getIconSvgFile: 'nothing',
+  getConsole: 'nothing',
+  getConsoleFile: 'nothing',
+  getGuide: 'nothing',
+  getApiReference: 'nothing',
+  getApiReferenceScript: 'nothing',
 };
 
 /** Query parameters that refer to resources of an account. Each kind is tried. */
@@ -474,10 +476,13 @@ const plainParameters = new Set([
   'after',
   'afterRevision',
   'asOf',
+  'conversions',
   'dimensions',
   'enabled',
   'endDate',
   'endHour',
+  // The key of an event source of the advertiser in the path.
+  'eventSourceId',
   'eventType',
   'formatKind',
   'from',
@@ -490,6 +495,7 @@ const plainParameters = new Set([
   'mediaKind',
   'metrics',
   'name',
+  'newest',
   'offset',
   'outcome',
   'path',
@@ -1009,10 +1015,17 @@ describe.each([
       const answer = await fetch(service.baseUrl + path, { headers });
       return { status: answer.status, text: await answer.text() };
     };
+    const [aFile = ''] = await readdir('dist/console/assets');
+    const [aScript = ''] = await readdir('dist/api-reference');
     for (const { operationId, path } of publicOperations) {
       const shows = publicRows[operationId];
       if (shows === 'upload' || shows === 'protocol') continue;
-      const at = (key: string) => path.replace(/\{\w+\}/, key);
+      const at = (key: string) =>
+        path
+          .replace('/guides/{file}', '/guides/campaigns.md')
+          .replace('/docs/assets/{file}', `/docs/assets/${aScript.replace('.gz', '')}`)
+          .replace('{file}', aFile)
+          .replace(/\{\w+\}/, key);
       const answers = await Promise.all(credentials.map((headers) => read(at(theirs.storageKey), headers)));
       for (const { status, text } of answers) {
         expect([operationId, status]).toEqual([operationId, 200]);

@@ -98,8 +98,8 @@ it('mails arrive, or show why not, and no address, link or password is anywhere 
 
   const shown = await exchange(['work', 'list', 'mail'], { ...service.stores, SECRET_KEYS: sampleKeys });
   expect(shown.stdout).toContain('refused the recipient (550 5.1.1)');
-  const metrics = await (await fetch(`${service.baseUrl}/metrics`)).text();
-  expect(metrics).toContain('work_failing{kind="mail"} 2');
+  const metrics = await service.metrics();
+  expect(metrics).toContain('exchange_work_failing{kind="mail"} 2');
   await service.end();
   await search();
   collected.add({ log, shown: shown.stdout + shown.stderr, metrics });

@@ -103,12 +103,36 @@ describe('a confirmation', () => {
     });
   });
 
+  it('belongs to what the person saw: another budget needs another one; a repeat does not', async () => {
+    const campaignId = await draft();
+    const { confirmationUid } = await pendingOf('launch_campaign', { campaignId });
+    const spend = (total: number) => written(client, 'save_campaign', { campaignId, budget: { total } });
+    await spend(5_000);
+    expect(await confirmed('launch_campaign', { campaignId }, confirmationUid)).toMatchObject(
+      refused('CONFLICT'),
+    );
+    expect(await phaseOf(campaignId)).toBe('draft');
+    const again = await pendingOf('launch_campaign', { campaignId });
+    expect(again.summary).toContain('5000 USD');
+    const call = { campaignId, idempotencyKey: newKey() };
+    const launched = await confirmed('launch_campaign', call, again.confirmationUid);
+    expect(launched).toMatchObject({ isError: false, content: { action: 'launched' } });
+    await spend(6_000);
+    expect(await confirmed('launch_campaign', call, again.confirmationUid)).toEqual(launched);
+  });
+
   it('belongs to its account', async () => {
     const campaignId = await draft();
     const { confirmationUid } = await pendingOf('launch_campaign', { campaignId });
     const other = await service.openAccount('Others');
     const theirs = await connect(other);
-    expect(await confirmed('launch_campaign', { campaignId }, confirmationUid, theirs)).toMatchObject(
+    expect(await confirmed('launch_campaign', { campaignId }, confirmationUid, theirs)).toMatchObject({
+      isError: true,
+      content: { code: 'NOT_FOUND' },
+    });
+    const own = await written(theirs, 'save_advertiser', { name: 'Theirs' });
+    const archive = { kind: 'advertiser', id: (own['object'] as { id: number }).id };
+    expect(await confirmed('archive', archive, confirmationUid, theirs)).toMatchObject(
       refused('CONFIRMATION_EXPIRED'),
     );
     await theirs.close();
@@ -238,6 +262,9 @@ describe('a client that can ask the person', () => {
     return { asked, result, phase: await phaseOf(campaignId) };
   };
 
+  const unused = async (): Promise<unknown> =>
+    (await service.pool.query(`select uid from confirmations where used_by is null order by uid`)).rows;
+
   it('asks, and the one call is done', async () => {
     const { asked, result, phase } = await launchWith('accept', { confirm: true });
     expect(asked).toEqual([expect.stringMatching(/Launch campaign "Draft"/)]);
@@ -248,9 +275,11 @@ describe('a client that can ask the person', () => {
   it.each([
     ['declines', 'decline', undefined],
     ['does not tick the box', 'accept', { confirm: false }],
-  ] as const)('and nothing is done if the person %s', async (_how, answer, content) => {
+  ] as const)('and nothing is done, nor can be, if the person %s', async (_how, answer, content) => {
+    const before = await unused();
     const { result, phase } = await launchWith(answer, content);
     expect([result.content, phase]).toEqual([{ action: 'declined' }, 'draft']);
+    expect(await unused()).toEqual(before);
   });
 
   interface Message {

@@ -2,48 +2,25 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
-import { readConfig } from '../../app/config.ts';
 import { createLog } from '../../app/log.ts';
-import { startService, type Service } from '../../app/service.ts';
+import { startAnotherNode, type AnotherNode } from '../support/another-node.ts';
 import { conformanceServer } from '../support/conformance-server.ts';
-import { freePort } from '../support/free-port.ts';
-import { generousLimits } from '../support/generous-limits.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
 /** Sessions over two processes of the service; an answer to a question comes with another request, to either. */
 
 let service: RunningService;
 let account: TestAccount;
-let port: number;
-let second: Service;
+let second: AnotherNode;
 beforeAll(async () => {
   service = await startRunningService({}, createLog('silent'), { mcpServer: conformanceServer });
   account = await service.openAccount();
-  port = await freePort();
-  second = await startSecond();
+  second = await startAnotherNode(service, { mcpServer: conformanceServer });
 });
 afterAll(async () => {
-  await second.stop();
+  await second.service.stop();
   await service.stop();
 });
-
-const startSecond = async (): Promise<Service> => {
-  const config = readConfig({
-    NODE_ENV: 'test',
-    PORT: String(port),
-    LOG_LEVEL: 'silent',
-    DATA_DIR: service.dataDir,
-    ROLES: 'api',
-    ...service.stores,
-    SECRET_KEYS: `test:${'A'.repeat(43)}`,
-    ...generousLimits,
-  });
-  const started = await startService(config, createLog('silent'), undefined, {
-    mcpServer: conformanceServer,
-  });
-  await started.prepared;
-  return started;
-};
 
 /** @param baseUrlOf which process gets the request */
 const connect = async (baseUrlOf: (request: number) => string): Promise<Client> => {
@@ -81,8 +58,8 @@ it('one session is served by two processes in turn, and answers reach the calls 
 it('a restart ends the sessions that began at this process, and no others', async () => {
   const own = await connect(() => second.baseUrl);
   const other = await connect(() => service.baseUrl);
-  await second.stop();
-  second = await startSecond();
+  await second.service.stop();
+  second = await startAnotherNode(service, { mcpServer: conformanceServer, port: second.port });
   await expect(ask(own, 'Again')).rejects.toThrow(/Session not found/);
   expect((await ask(other, 'Still')).isError).not.toBe(true);
   await Promise.all([own.close(), other.close()]);

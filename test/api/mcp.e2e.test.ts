@@ -1,7 +1,12 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { request, type IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import * as v2 from '@modelcontextprotocol/client';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { createMcpSessions } from '../../mcp/sessions.ts';
+import { startAnotherNode, type AnotherNode } from '../support/another-node.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
 /** The tools as the official clients see them, and the transport as any client may misuse it. */
@@ -85,6 +90,22 @@ const initialize = {
   params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: info },
 };
 const ping = { jsonrpc: '2.0', id: 2, method: 'ping' };
+/** `fetch` always sends the `Host` of the address. */
+const statusFor = async (host: string): Promise<number | undefined> => {
+  const sent = request(urlOf(), {
+    method: 'POST',
+    headers: {
+      ...credential(),
+      Host: host,
+      'Content-Type': 'application/json',
+      Accept: 'application/json, text/event-stream',
+    },
+  });
+  sent.end(JSON.stringify(initialize));
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+  answer.resume();
+  return answer.statusCode;
+};
 const begin = async (headers: Readonly<Record<string, string>> = {}): Promise<string> =>
   (await post(initialize, headers)).headers.get('mcp-session-id') ?? '';
 const rpcError = (code: number, message: unknown) => ({ jsonrpc: '2.0', error: { code, message }, id: null });
@@ -128,6 +149,25 @@ describe('sessions', () => {
     expect((await post(ping, { 'Mcp-Session-Id': id })).status).toBe(404);
   });
 
+  it('end also while a stream is open, which is not a request', async () => {
+    const id = await begin();
+    const stream = await fetch(urlOf(), {
+      headers: { ...credential(), Accept: 'text/event-stream', 'Mcp-Session-Id': id },
+    });
+    const sessions = createMcpSessions({ pool: service.pool, node: () => 'test', idleMs: 3_600_000 });
+    const { rows } = await service.pool.query<{ customer_id: number; credential: string }>(
+      `update mcp_sessions set used_at = used_at - interval '59 minutes' where id_hash = $1
+       returning customer_id, credential`,
+      [createHash('sha256').update(id).digest()],
+    );
+    const [row] = rows;
+    const holder = { customerId: Number(row?.customer_id), credential: row?.credential ?? '' };
+    expect(await sessions.isLive(holder, id)).toBe(true);
+    await service.pool.query(`update mcp_sessions set used_at = used_at - interval '1 minute'`);
+    expect(await sessions.isLive(holder, id)).toBe(false);
+    await stream.body?.cancel();
+  });
+
   it('above 20 of a credential, the one used longest ago ends', async () => {
     const { key } = (await account.api.post<{ key: string }>('/api-keys', { name: 'Many' })).body.data;
     const ids: string[] = [];
@@ -155,6 +195,49 @@ describe('sessions', () => {
   });
 });
 
+describe('the bounds of time', () => {
+  const CONNECTION_MS = 1_000;
+  let node: AnotherNode;
+  beforeAll(async () => {
+    const settings = { MCP_CALL_MS: '1', MCP_CONNECTION_MS: String(CONNECTION_MS) };
+    node = await startAnotherNode(service, { settings });
+  });
+  afterAll(() => node.service.stop());
+  const at = (path: string): URL => new URL(path, node.baseUrl);
+
+  it('a call that takes longer is SERVICE_UNAVAILABLE, and may have completed', async () => {
+    const client = new Client(info);
+    await client.connect(
+      new StreamableHTTPClientTransport(at('/mcp'), { requestInit: { headers: credential() } }),
+    );
+    const late = await client.callTool({
+      name: 'save_advertiser',
+      arguments: { name: 'Late', idempotencyKey: 'a-call-that-takes-longer' },
+    });
+    expect(late).toMatchObject({
+      isError: true,
+      structuredContent: {
+        code: 'SERVICE_UNAVAILABLE',
+        recovery: 'transient',
+        message: expect.stringContaining('may have completed'),
+      },
+    });
+    await client.close();
+  });
+
+  it('a connection ends after it, and its session lives on', async () => {
+    const id = await begin();
+    const headers = { ...credential(), 'Mcp-Session-Id': id };
+    const startedAt = performance.now();
+    const stream = await fetch(at('/mcp'), { headers: { ...headers, Accept: 'text/event-stream' } });
+    expect(stream.status).toBe(200);
+    // The service has ended it.
+    expect(await stream.text()).toContain(': connected');
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(CONNECTION_MS);
+    expect((await post(ping, { 'Mcp-Session-Id': id })).status).toBe(200);
+  });
+});
+
 describe('who may connect', () => {
   it('needs a credential, and a cookie is none', async () => {
     const answer = await post(ping, { Authorization: '' });
@@ -166,6 +249,9 @@ describe('who may connect', () => {
 
   it('a foreign Host or Origin is 403', async () => {
     expect((await post(initialize, { Origin: 'https://evil.example' })).status).toBe(403);
+    expect([await statusFor('evil.example'), await statusFor(new URL(service.baseUrl).host)]).toEqual([
+      403, 200,
+    ]);
     expect((await post(initialize, { Origin: new URL(service.baseUrl).origin })).status).toBe(200);
     await account.api.post('/browser-origins', { origin: 'https://agent.example.com' });
     expect((await post(initialize, { Origin: 'https://agent.example.com' })).status).toBe(200);

@@ -221,7 +221,7 @@ describe('the operator', () => {
     // The command ended after it had deleted the client.
     await oauth.service.pool.query('delete from oauth_clients where client_id = $1', [self.clientId]);
     expect((await useToken(oauth.service.baseUrl, token)).status).toBe(200);
-    const [removed] = await cli('oauth', 'clients', 'remove', self.clientId);
+    const [removed] = await cli('oauth', 'clients', 'remove', '--', self.clientId);
     expect(removed?.value).toEqual({ clientId: self.clientId, revoked: 1 });
     expect((await useToken(oauth.service.baseUrl, token)).status).toBe(401);
     expect((await self.refresh(refresh)).body.error).toBe('invalid_client');

@@ -191,15 +191,18 @@ describe('metadata', () => {
     });
   });
 
-  it.each(['', '/mcp', '/mcp/v3', '/api/v2/buyer'])('of the protected resource %j', async (path) => {
-    const answer = await fetch(`${baseUrl}/.well-known/oauth-protected-resource${path}`);
-    expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([200, '*']);
-    expect(await answer.json()).toMatchObject({
-      resource: `${baseUrl}${path}`,
-      authorization_servers: [baseUrl],
-      bearer_methods_supported: ['header'],
-    });
-  });
+  it.each(['', '/mcp', '/mcp/v3', '/adcp/mcp', '/api/v2/buyer'])(
+    'of the protected resource %j',
+    async (path) => {
+      const answer = await fetch(`${baseUrl}/.well-known/oauth-protected-resource${path}`);
+      expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([200, '*']);
+      expect(await answer.json()).toMatchObject({
+        resource: `${baseUrl}${path}`,
+        authorization_servers: [baseUrl],
+        bearer_methods_supported: ['header'],
+      });
+    },
+  );
 
   it.each([
     ['/.well-known/oauth-authorization-server', 'GET'],
@@ -328,6 +331,7 @@ describe('resources', () => {
     ['of MCP', '/mcp', 401],
     ['of MCP, with a slash', '/mcp/', 401],
     ['of a version of MCP', '/mcp/v3', 401],
+    ['of AdCP', '/adcp/mcp', 401],
   ])('a token %s', async (_what, path, status) => {
     const client = await TestClient.register(baseUrl);
     const { access_token: token } = await client.tokens(browser(), { resource: `${baseUrl}${path}` });

@@ -78,17 +78,19 @@ describe('health and readiness', () => {
 
   it('/metrics counts requests by route pattern, never by path', async () => {
     await account.api.get('/advertisers/2147483647');
-    const answer = await get('/metrics');
+    const answer = await fetch(`${service.operatorUrl}/metrics`);
     const text = await answer.text();
     expect([answer.status, answer.headers.get('content-type')]).toEqual([
       200,
       expect.stringMatching(/^text\/plain/),
     ]);
     expect(text).toMatch(
-      /^http_request_duration_seconds_count\{route="\/api\/v2\/buyer\/advertisers\/\{id\}",method="GET",status="404"\} \d+$/m,
+      /^http_server_request_duration_seconds_count\{http_route="\/api\/v2\/buyer\/advertisers\/\{id\}",http_request_method="GET",http_response_status_code="404"\} \d+$/m,
     );
     expect(text).not.toContain('2147483647');
   });
+
+  it('/metrics is not for clients', async () => expect((await get('/metrics')).status).toBe(404));
 });
 
 describe('/openapi.json', () => {
@@ -136,11 +138,15 @@ describe('/openapi.json', () => {
     'post /api/v2/accounts/current/user/totp/confirm confirmTotp',
     'post /api/v2/accounts/current/user/totp/disable disableTotp',
   ];
+  const securityOf = (operation: string, path: string): readonly object[] | undefined => {
+    if (signedIn.includes(operation)) return [{ session: [] }];
+    return path.includes('/assets/uploads/{') ? [{ uploadToken: [] }] : undefined;
+  };
 
   it('describes every route and no other path', async () => {
     const document = (await (await get('/openapi.json')).json()) as Document;
     expect(checkOpenApi(document)).toEqual([]);
-    expect(document.servers).toEqual([{ url: service.baseUrl }]);
+    expect(document.servers).toEqual([{ url: service.baseUrl, description: expect.any(String) }]);
     const operations = Object.entries(document.paths).flatMap(([path, item]) =>
       Object.entries(item).map(([method, { operationId }]) => `${method} ${path} ${operationId}`),
     );
@@ -177,6 +183,7 @@ describe('/openapi.json', () => {
       'get /api/v2/buyer/adcp-agents/{id} getAdcpAgent',
       'get /api/v2/buyer/advertisers listAdvertisers',
       'get /api/v2/buyer/advertisers/{advertiserId}/syndication-status querySyndicationStatus',
+      'get /api/v2/buyer/advertisers/{id}/syndication-status/{recordId} getSyndicationRecord',
       'get /api/v2/buyer/advertisers/{id} getAdvertiser',
       'get /api/v2/buyer/advertisers/{id}/assets listAssets',
       'get /api/v2/buyer/advertisers/{id}/assets/{assetId} getAsset',
@@ -184,6 +191,7 @@ describe('/openapi.json', () => {
       'get /api/v2/buyer/advertisers/{id}/catalogs listCatalogs',
       'get /api/v2/buyer/advertisers/{id}/creatives listAdvertiserCreatives',
       'get /api/v2/buyer/advertisers/{id}/event-sources listEventSources',
+      'get /api/v2/buyer/advertisers/{id}/events/received getReceivedEvents',
       'get /api/v2/buyer/advertisers/{id}/events/summary getEventSummary',
       'get /api/v2/buyer/api-keys listApiKeys',
       'get /api/v2/buyer/campaigns listCampaigns',
@@ -206,17 +214,11 @@ describe('/openapi.json', () => {
       'get /api/v2/buyer/webhook-event-types listWebhookEventTypes',
       'get /assets/{storageKey} readAsset',
       'get / getFrontPage',
-      'get /console/account getAccountPage',
-      'get /console/icon.svg getIconSvgFile',
-      'get /console/invitation getInvitationPage',
-      'get /console/oauth/{uid} getConsentPage',
-      'get /console/pages.css getPagesCssFile',
-      'get /console/pages.js getPagesJsFile',
-      'get /console/password-reset getPasswordResetPage',
-      'get /console/set-up getSetUpPage',
-      'get /console/sign-in getSignInPage',
-      'get /console/sign-up getSignUpPage',
-      'get /console/verify-email getVerifyEmailPage',
+      'get /console getConsole',
+      'get /console/assets/{file} getConsoleFile',
+      'get /docs getApiReference',
+      'get /docs/assets/{file} getApiReferenceScript',
+      'get /guides/{file} getGuide',
       'get /llms.txt getLlms',
       'delete /mcp endMcpSession',
       'get /mcp streamMcp',
@@ -224,10 +226,12 @@ describe('/openapi.json', () => {
       'delete /mcp/v3 endMcpV3Session',
       'get /mcp/v3 streamMcpV3',
       'post /mcp/v3 callMcpV3',
+      'post /adcp/mcp callMcpAdcp',
       'get /.well-known/oauth-authorization-server getAuthorizationServer',
       'get /.well-known/oauth-protected-resource getProtectedResource',
       'get /.well-known/oauth-protected-resource/mcp getMcpProtectedResource',
       'get /.well-known/oauth-protected-resource/mcp/v3 getMcpV3ProtectedResource',
+      'get /.well-known/oauth-protected-resource/adcp/mcp getMcpAdcpProtectedResource',
       'get /api/v2/accounts/current/connected-apps listConnectedApps',
       'delete /api/v2/accounts/current/connected-apps/{grantId} revokeConnectedApp',
       'get /authorize authorize',
@@ -242,7 +246,6 @@ describe('/openapi.json', () => {
       'get /api/v2/buyer/skill.md getBuyerSkill',
       'get /health getHealth',
       'get /live getLive',
-      'get /metrics getMetrics',
       'get /openapi.json getOpenApi',
       'get /openapi.yaml getOpenApiYaml',
       'get /ready getReady',
@@ -313,16 +316,18 @@ describe('/openapi.json', () => {
     for (const [path, item] of Object.entries(paths)) {
       for (const [method, { operationId, security }] of Object.entries(item)) {
         const operation = `${method} ${path} ${operationId}`;
-        const isForScope = /^\/(?:api|mcp)\b/.test(path) && !/\/uploads\/\{|\.(?:yaml|md)$/.test(path);
+        const isForScope = /^\/(?:api|mcp|adcp)\b/.test(path) && !/\/uploads\/\{|\.(?:yaml|md)$/.test(path);
+        const scope = [expect.stringMatching(/^exchange:/)];
         const ofScope = [
-          { bearer: [expect.stringMatching(/^exchange:/)] },
+          { bearer: scope },
+          { oauth: scope },
           ...(/\/(?:review|connected-apps(?:\/\{grantId\})?)$/.test(path)
-            ? [{ bearer: ['exchange:review'] }]
+            ? [{ bearer: ['exchange:review'] }, { oauth: ['exchange:review'] }]
             : []),
         ];
         expect([operation, security]).toEqual([
           operation,
-          signedIn.includes(operation) ? [{ session: [] }] : isForScope ? ofScope : [],
+          securityOf(operation, path) ?? (isForScope ? ofScope : []),
         ]);
       }
     }
@@ -351,6 +356,15 @@ describe('the log', () => {
     });
     const [event] = await service.eventsOf(`advertiser-${account.customerId}-${body.data.id}`);
     expect(event?.metadata.requestId).toBe('log-1');
+  });
+
+  it('has a line of a probe only when its status changes', async () => {
+    for (let n = 1; n <= 20; n++)
+      await fetch(`${service.baseUrl}/live`, { headers: { 'X-Request-Id': `probe-${n}` } });
+    await account.api.get('/advertisers', { 'X-Request-Id': 'after-the-probes' });
+    expect(await lineOf('after-the-probes')).toBeDefined();
+    const ofProbes = lines.filter((one) => one['msg'] === 'request' && one['route'] === '/live');
+    expect(ofProbes.length).toBeLessThanOrEqual(1);
   });
 
   it('contains no secret, also not of refused requests', async () => {

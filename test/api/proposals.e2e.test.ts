@@ -3,7 +3,9 @@ import { connectSeller, addSeller } from '../../command/sellers/commands.ts';
 import type { CampaignResource } from '../../domain/campaigns/resource.ts';
 import { answerKey, executionIdOf, type ProposalRequestResource } from '../../domain/proposals/resource.ts';
 import { systemClock as clock } from '../../shared/async/clock.ts';
-import { conflict, invalid, notFound, refusalOf, untilDefinite } from '../support/api-client.ts';
+import { apiOf, conflict, invalid, notFound, refusalOf, untilDefinite } from '../support/api-client.ts';
+import { freePort } from '../support/free-port.ts';
+import { generousLimits } from '../support/generous-limits.ts';
 import { exchange, startProgram, type Program } from '../support/program.ts';
 import { startExampleSeller } from '../support/example-sellers.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
@@ -19,6 +21,8 @@ let service: RunningService;
 let sellers: TestSellers;
 beforeAll(async () => {
   [service, sellers] = await Promise.all([startRunningService(settings), startSellers()]);
+  // The first call in a process loads the client of AdCP, which may take as long as a seller has.
+  await completed(await newBuyer(), [await connected('works')]);
 });
 afterAll(async () => {
   await Promise.all([service.stop(), sellers.stop()]);
@@ -511,6 +515,46 @@ describe('the death of the worker in the middle', () => {
       await worker.end('SIGKILL');
       await api.stop();
     }
+  });
+});
+
+describe('the death of the API in the middle', () => {
+  it.each([
+    ['of the request', 0],
+    ['of the execution', 1],
+  ])('%s: it ends once, and the slot is free again', async (_when, answersBefore) => {
+    const port = await freePort();
+    const doomed = startProgram({
+      ...service.stores,
+      ...settings,
+      ...generousLimits,
+      NODE_ENV: 'test',
+      PORT: String(port),
+      ROLES: 'api',
+      DATA_DIR: service.dataDir,
+      SECRET_KEYS: `test:${'A'.repeat(43)}`,
+    });
+    const buyer = await newBuyer();
+    const sellerIds = [await connected('works'), await connected('silent')];
+    const key = 'asked-by-a-doomed-process';
+    await until(
+      async () => (await fetch(`http://127.0.0.1:${port}/ready`).catch(() => undefined))?.ok === true,
+    );
+    const api = apiOf(`http://127.0.0.1:${port}`, { Authorization: `Bearer ${buyer.apiKey}` });
+    const asked = ask({ ...buyer, api }, { sellerIds }, key).catch(() => undefined);
+    if (answersBefore === 1) await asked;
+    await doomed.end('SIGKILL');
+    // A client that got no answer repeats the request, here at another process.
+
+    const { executionId } = (await ask(buyer, { sellerIds }, key)).body.data;
+    await until(async () => (await read(buyer, executionId)).status !== 'running');
+    expect(await read(buyer, executionId)).toMatchObject({
+      status: 'partial',
+      summary: { sellersPending: 0 },
+    });
+    expect((await completed(buyer, sellerIds.slice(0, 1))).status).toBe('complete');
+    const list = await buyer.api.get<readonly unknown[]>(`/campaigns/${buyer.campaignId}/proposal-requests`);
+    expect(list.body.data).toHaveLength(2);
   });
 });
 

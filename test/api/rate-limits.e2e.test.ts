@@ -20,8 +20,8 @@ const remaining = ({ headers }: Pick<ApiAnswer<unknown>, 'headers'>): number =>
   Number(headers.get('ratelimit-remaining') ?? NaN);
 
 const fallbacks = async (): Promise<number> => {
-  const text = await (await fetch(`${service.baseUrl}/metrics`)).text();
-  return Number(/^rate_limit_fallbacks_total (\d+)$/m.exec(text)?.[1]);
+  const text = await service.metrics();
+  return Number(/^exchange_rate_limit_fallbacks_total (\d+)$/m.exec(text)?.[1]);
 };
 
 /**

@@ -121,6 +121,40 @@ describe('a stream', () => {
     expect(ofOne.events().every((frame) => bodyOf(frame).data.advertiserId === String(one))).toBe(true);
   });
 
+  it('gets a frame when conversions of its account were counted, if it asks for it', async () => {
+    const advertiserId = await createAdvertiser();
+    await account.api.post(`/advertisers/${advertiserId}/event-sources/sync`, {
+      account: { account_id: String(advertiserId) },
+      event_sources: [{ event_source_id: 'live' }],
+    });
+    const other = await service.openAccount();
+    const [asked, silent, ofOther] = [
+      await stream('?conversions=true'),
+      await stream(),
+      await stream('?conversions=true', {}, other),
+    ];
+    const log = (eventId: string) =>
+      account.api.post('/event-sources/live/events', {
+        advertiserId,
+        events: [{ eventId, eventTime: new Date().toISOString() }],
+      });
+    // The first counts may have been there before the hub has looked.
+    let sent = 0;
+    await until(async () => {
+      await log(`live-${(sent += 1)}`);
+      await sleep(300);
+      return kinds(asked.frames()).includes('conversions');
+    });
+    const frame = asked.frames().find(({ event }) => event === 'conversions');
+    expect(frame).toEqual({ event: 'conversions', data: '{}' });
+    const received = await account.api.get<{ totalAccepted: number }>(
+      `/advertisers/${advertiserId}/events/received`,
+    );
+    expect(received.body.data.totalAccepted).toBe(sent);
+    expect(kinds(silent.frames())).not.toContain('conversions');
+    expect(kinds(ofOther.frames())).not.toContain('conversions');
+  });
+
   it('gets nothing of other accounts', async () => {
     const stranger = await service.openAccount();
     const [own, theirs] = [await stream(), await stream('', {}, stranger)];

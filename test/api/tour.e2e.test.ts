@@ -58,6 +58,8 @@ it(
     expect(stdout).toMatch(
       /they match \d+ checkpoints of chain 1[^]*advertisers: rebuilt in .* 0 differences/,
     );
+    // A seller's proposal and its delivery, read by an agent.
+    expect(stdout).toMatch(/ the seller has quoted a proposal\.[^]*: 12400 impressions, 105\.5 USD\./);
     expect(stdout).not.toMatch(/bx_\w{16}_\w|token=[^.]/);
   },
   TOUR_MS_MAX,

@@ -49,7 +49,11 @@ const gate = createGate({
     registry: new Registry(),
   }),
 });
-const durations = new Histogram({ name: 'durations', help: 'x', labelNames: ['route', 'method', 'status'] });
+const durations = new Histogram({
+  name: 'durations',
+  help: 'x',
+  labelNames: ['http_route', 'http_request_method', 'http_response_status_code'],
+});
 const listen = async (routes: readonly Route[], headers: HeaderLines): Promise<number> => {
   const app = createApp({ routes, headers, gate, site, log, durations });
   return (await startServer(app, { host: '127.0.0.1', port: 0 }, log)).port;

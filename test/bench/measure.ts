@@ -88,14 +88,14 @@ export const alternate = async <Measured = number>(
  * Alternates between several candidates and several baselines, each measured once in a round.
  * @returns selects one candidate and one baseline by index
  */
-export const alternateAmong = async (
+export const alternateAmong = async <Measured = number>(
   rounds: number,
-  ours: readonly (() => Promise<number>)[],
-  baselines: readonly (() => Promise<number>)[],
+  ours: readonly (() => Promise<Measured>)[],
+  baselines: readonly (() => Promise<Measured>)[],
   warmUpRounds = 1,
-): Promise<(our: number, baseline: number) => Alternation<number>> => {
-  const oneByOne = async (measures: readonly (() => Promise<number>)[]): Promise<readonly number[]> => {
-    const results: number[] = [];
+): Promise<(our: number, baseline: number) => Alternation<Measured>> => {
+  const oneByOne = async (measures: readonly (() => Promise<Measured>)[]): Promise<readonly Measured[]> => {
+    const results: Measured[] = [];
     for (const measure of measures) results.push(await measure());
     return results;
   };
@@ -105,8 +105,8 @@ export const alternateAmong = async (
     () => oneByOne(baselines),
     warmUpRounds,
   );
-  const column = (rows: readonly (readonly number[])[], n: number): number[] =>
-    rows.map((row) => row[n] ?? Number.NaN);
+  const column = (rows: readonly (readonly Measured[])[], n: number): Measured[] =>
+    rows.flatMap((row) => row.slice(n, n + 1));
   return (our, baseline) => ({
     ...among,
     ours: column(among.ours, our),

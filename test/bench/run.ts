@@ -18,7 +18,7 @@ import { profileOwnProcess } from './own-process.ts';
 import { forgetPlans, planLogSettings, takePlans, recordMeasurementTimes } from './plan-log.ts';
 import { longOnly, scenarios } from './scenarios/all-scenarios.ts';
 import type { Bench, Opening, Scenario } from './scenarios/scenario.ts';
-import { runningPorts } from './service-process.ts';
+import { runningMetrics } from './service-process.ts';
 
 /**
  * `npm run bench -- [--quick] [--only NAME]... [--seconds S] [--json FILE] [--svg FILE] [--profile DIR] [--plans]
@@ -131,7 +131,7 @@ const ourProcesses = (): MeasurementObserver => {
   let observed = own;
   return {
     begin: () => {
-      observed = runningPorts().length > 0 ? eventLoopDelays : own;
+      observed = runningMetrics().length > 0 ? eventLoopDelays : own;
       return observed.begin();
     },
     end: () => observed.end(),

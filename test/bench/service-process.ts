@@ -12,6 +12,8 @@ const run = promisify(execFile);
 export interface ServiceProcess {
   readonly port: number;
   readonly pid: number;
+  /** In the Prometheus text format. */
+  readonly metrics: () => Promise<string>;
   /** Milliseconds from the start of the process until `/ready` answered 200. */
   readonly readyMs: number;
   stop(): Promise<void>;
@@ -32,10 +34,10 @@ export const startService: Start = (environment) => {
   return startProcess(process.execPath, [...profiling, shippedProgram('main.js')], environment);
 };
 
-const running = new Map<ChildProcess, number>();
+const running = new Map<ChildProcess, ServiceProcess['metrics']>();
 
-/** Ports of the service's running processes that this process started. */
-export const runningPorts = (): readonly number[] => [...running.values()];
+/** Read the metrics of the service's running processes that this process started. */
+export const runningMetrics = (): readonly ServiceProcess['metrics'][] => [...running.values()];
 
 /**
  * Starts the service by `npm start`, as a person does. It has its own process group, since npm starts other processes.
@@ -47,20 +49,29 @@ const startProcess = async (
   args: readonly string[],
   environment: Environment,
 ): Promise<ServiceProcess> => {
-  const port = await freePort();
+  const [port, operatorPort] = [await freePort(), await freePort()];
+  const metrics = async () => (await fetch(`http://127.0.0.1:${operatorPort}/metrics`)).text();
   const started = performance.now();
   const child = spawn(program, args, {
     cwd: packageDirectory,
-    env: { ...process.env, LOG_LEVEL: 'warn', ...generousLimits, ...environment, PORT: String(port) },
+    env: {
+      ...process.env,
+      LOG_LEVEL: 'warn',
+      ...generousLimits,
+      ...environment,
+      PORT: String(port),
+      OPERATOR_PORT: String(operatorPort),
+    },
     stdio: ['ignore', 'ignore', 'inherit'],
     detached: true,
   });
   await untilReady(port, child);
   const readyMs = performance.now() - started;
-  running.set(child, port);
+  running.set(child, metrics);
   child.once('exit', () => running.delete(child));
   return {
     port,
+    metrics,
     pid: child.pid ?? 0,
     readyMs,
     stop: () => end(child, 'SIGTERM'),

@@ -50,7 +50,7 @@ describeInChromium('the EventSource of a browser', (chromiumPath) => {
         sameSite: 'Lax',
       },
     ]);
-    // The account's page leaves for the sign-in if what it reads at its beginning is refused.
+    // Pages of the console open a stream themselves.
     await page.goto(url, { waitUntil: 'networkidle' });
     return { page, user };
   };
@@ -76,7 +76,7 @@ describeInChromium('the EventSource of a browser', (chromiumPath) => {
     until(() => page.evaluate<boolean>('window.source.readyState === EventSource.CLOSED'));
 
   it('gets the events of the account of a signed-in person, over broken connections', async () => {
-    const { page, user } = await signedIn(`${service.baseUrl}/console/account`);
+    const { page, user } = await signedIn(`${service.baseUrl}/docs`);
     await listen(page, '/api/v2/buyer/realtime');
     await received(page, 1);
     await create(user, 'One');
@@ -100,7 +100,7 @@ describeInChromium('the EventSource of a browser', (chromiumPath) => {
   });
 
   it('ends when the person signs out, and is refused when it comes back', async () => {
-    const { page, user } = await signedIn(`${service.baseUrl}/console/account`);
+    const { page, user } = await signedIn(`${service.baseUrl}/docs`);
     await listen(page, '/api/v2/buyer/realtime');
     await received(page, 1);
     await user.person.post('/auth/sign-out');

@@ -387,13 +387,13 @@ describe('sealing stops after a checkpoint that does not verify', () => {
       );
       expect((await verify()).broken).toBeUndefined();
       await until(async () =>
-        /log_seals_refused_total\{reason="own-seal-gone"\} [1-9]/.test(await registry.metrics()),
+        /exchange_log_seals_refused_total\{reason="own-seal-gone"\} [1-9]/.test(await registry.metrics()),
       );
       expect(lines.some((line) => line.includes('"level":50') && line.includes('own-seal-gone'))).toBe(true);
       await statement('insert into log_checkpoints select * from sealed on conflict do nothing');
       await grow();
       await until(async () => (await lastCheckpoint(pool))?.last === at(events));
-      expect(await registry.metrics()).toMatch(/log_seal_age_seconds [\d.]+/);
+      expect(await registry.metrics()).toMatch(/exchange_log_seal_age_seconds [\d.]+/);
     } finally {
       ending.abort();
       await statement('drop table sealed');

@@ -66,8 +66,8 @@ it('one bad event among 10,000: its stream is parked and reported, all others ar
   expect(status).toBe(200);
   expect(text).toContain(advertiserStream(customerId, victim.id));
   expect(text).toContain('"lagEvents":0');
-  const metrics = await (await fetch(`${service.baseUrl}/metrics`)).text();
-  expect(metrics).toContain('projection_parked_streams{projection="advertisers"} 1');
+  const metrics = await service.metrics();
+  expect(metrics).toContain('exchange_projection_parked_streams{projection="advertisers"} 1');
   // The parked advertiser is read from its stream: never the old value.
   expect((await api.get<{ name: string }>(`/advertisers/${victim.id}`)).body.data.name).toBe(BAD_NAME);
 

@@ -51,9 +51,11 @@ export const createAnswerRules = (
   const successes = new Set(operations.flatMap(({ statuses }) => statuses.filter((status) => status < 400)));
   const plain = operations
     .filter(({ isEnveloped }) => !isEnveloped)
-    .map(({ path, statuses }) => ({
+    .map(({ path, statuses, isWithAllBelow }) => ({
       statuses,
-      form: new RegExp(`^${path.replaceAll('.', '[.]').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+      form: new RegExp(
+        `^${path.replaceAll('.', '[.]').replaceAll(/\{\w+\}/g, '[^/]+')}${isWithAllBelow ? '(?:/.*)?' : ''}$`,
+      ),
     }));
   /** True for an answer of one of the few operations without the envelope. */
   const isDeclaredPlain = (path: string | undefined, { status, text }: ReceivedAnswer): boolean => {

@@ -109,7 +109,8 @@ export const BUSY_ADDRESS = '192.0.2.1';
 
 const clientAddress: fc.Arbitrary<string> = fc.oneof(
   fc.constant(BUSY_ADDRESS),
-  fc.nat(65_535).map((network) => `2001:db8:1:${network.toString(16)}::1`),
+  // Without bias: the smallest numbers come so often that their address would be refused for what others sent.
+  fc.noBias(fc.nat(65_535)).map((network) => `2001:db8:1:${network.toString(16)}::1`),
 );
 
 const queryValue = ({ name, required, schema }: Parameter, context: ValueContext): fc.Arbitrary<unknown> =>

@@ -50,7 +50,7 @@ export interface FuzzReport {
 
 /** Attempts to shrink a failing case. */
 const SHRINKS_MAX = 300;
-/** In each round, every operation is called. */
+/** In each of these rounds, every operation is called. */
 const ROUNDS_MIN = 4;
 /** After this many rounds, an operation without a success is reported. All rounds take a few seconds. */
 const ROUNDS_MAX = 40;
@@ -182,6 +182,8 @@ const createRun = (attack: Attack, { operations, resolve }: ApiDocument): Run =>
           ),
         }));
       for (let round = 0; round < ROUNDS_MAX; round++) {
+        // Later rounds are for operations without a success, and for those that make what they need.
+        const unreached = round < ROUNDS_MIN ? operations : operations.filter(tally.isUnreached);
         const isPlain = round % forms.length === 0;
         for (const { isForeign, calls } of callers) {
           if (isForeign && round >= FOREIGN_ROUNDS) continue;
@@ -189,15 +191,18 @@ const createRun = (attack: Attack, { operations, resolve }: ApiDocument): Run =>
           for (const [at, call] of (calls[round % calls.length] ?? []).entries()) {
             const [valid] = fc.sample(call, { numRuns: 1, seed: seed + round * operations.length + at });
             if (valid === undefined) continue;
+            const { method, path } = valid.operation;
+            const place = method === 'GET' ? path : path.slice(0, path.lastIndexOf('/'));
+            if (!unreached.some((one) => one.path.startsWith(place))) continue;
             // Deletions in later rounds use any resource: the newest one may be in use in every round.
-            const isAnyDeleted = round >= ROUNDS_MIN && valid.operation.method === 'DELETE';
+            const isAnyDeleted = round >= ROUNDS_MIN && method === 'DELETE';
             const refersTo = isPlain && !isAnyDeleted ? newest : known;
             const { problem } = await sendValid({ ...valid, isForeign }, refersTo);
             if (problem !== undefined) failures.push(problem);
           }
         }
         if (failures.length > 0) break;
-        if (round + 1 >= ROUNDS_MIN && tally.shallow(0).length === 0) break;
+        if (round + 1 >= ROUNDS_MIN && !operations.some(tally.isUnreached)) break;
       }
       return failures.slice(0, 3);
     },

@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs';
 import type { Api } from '../support/api-client.ts';
 import { PathValue, Reference } from './known-ids.ts';
 import { gif, jpeg, mp4, png, webpExtended, webpLossless, webpLossy } from '../support/sample-media.ts';
@@ -19,6 +20,13 @@ export interface GivenResource {
  * the ids in the answers (`known-ids.ts`).
  */
 export const resources: readonly GivenResource[] = [
+  // A file that no answer of the API names.
+  { path: '/guides/{file}', make: async () => ['campaigns.md'] },
+  {
+    path: '/docs/assets/{file}',
+    make: async () => readdirSync('dist/api-reference').map((name) => name.replace('.gz', '')),
+  },
+  { path: '/console/assets/{file}', make: async () => readdirSync('dist/console/assets').slice(0, 1) },
   // Archived advertisers: only they can be restored, and the run restores those that it archived itself.
   ...['One', 'Two'].map((name) => ({
     path: '/api/v2/buyer/advertisers/{id}/restore',

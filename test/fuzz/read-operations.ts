@@ -51,6 +51,8 @@ export interface Operation {
   readonly statuses: readonly number[];
   /** False for the few answers without the envelope and for those that are not JSON. */
   readonly isEnveloped: boolean;
+  /** It also answers paths below its own. */
+  readonly isWithAllBelow: boolean;
 }
 
 export interface ApiDocument {
@@ -64,6 +66,7 @@ interface RawParameter extends Parameter {
   readonly in: string;
 }
 interface RawOperation {
+  readonly 'x-with-all-below'?: boolean;
   readonly operationId: string;
   readonly security?: readonly {
     readonly bearer?: readonly string[];
@@ -108,9 +111,10 @@ const lookUp = (document: Json, reference: string): Schema =>
 const readOperation = (
   path: string,
   method: string,
-  { operationId, parameters = [], security = [], requestBody, responses }: RawOperation,
+  operation: RawOperation,
   resolve: ApiDocument['resolve'],
 ): Operation => {
+  const { operationId, parameters = [], security = [], requestBody, responses } = operation;
   const place = (where: string): readonly RawParameter[] => parameters.filter((one) => one.in === where);
   const named = new Map(place('path').map((parameter) => [parameter.name, parameter]));
   const [media] = Object.entries(requestBody?.content ?? {});
@@ -139,6 +143,7 @@ const readOperation = (
         }),
     statuses,
     isEnveloped: success === undefined || isEnvelope(success['application/json']?.schema, resolve),
+    isWithAllBelow: operation['x-with-all-below'] === true,
   };
 };
 

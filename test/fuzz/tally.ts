@@ -8,6 +8,8 @@ export interface Tally {
   readonly slowest: { readonly tookMs: number; readonly what: string };
   /** Operations with too few successes or refusals to judge them, each with a remedy. */
   shallow(refusalsMin: number): readonly string[];
+  /** No valid request has succeeded, although one should. */
+  readonly isUnreached: (operation: Operation) => boolean;
   refusalsOf(operation: Operation): number;
   /** One line for each operation. */
   lines(): readonly string[];
@@ -28,6 +30,8 @@ export const createTally = (
   );
   const statuses = new Map<number, number>();
   const sent = { valid: 0, malformed: 0, raw: 0 };
+  const isUnreached = (operation: Operation): boolean =>
+    counts.get(operation)?.successes === 0 && !refusedOnly.has(operation.operationId);
   let slowest = { tookMs: 0, what: 'nothing' };
   return {
     statuses,
@@ -46,13 +50,15 @@ export const createTally = (
       if (status === 503) own.unavailable += 1;
     },
     shallow: (refusalsMin) =>
-      [...counts].flatMap(([{ operationId, method, path }, { successes, refusals }]) => {
+      [...counts].flatMap(([operation, { refusals }]) => {
+        const { operationId, method, path } = operation;
         const what = `${operationId} (${method} ${path})`;
-        if (successes === 0 && !refusedOnly.has(operationId)) return [unreached(what)];
+        if (isUnreached(operation)) return [unreached(what)];
         return refusals < refusalsMin
           ? [`${what}: only ${refusals} refusals, despite many malformed requests`]
           : [];
       }),
+    isUnreached,
     refusalsOf: (operation) => counts.get(operation)?.refusals ?? 0,
     lines: () =>
       [...counts].map(

@@ -10,7 +10,7 @@ import { relativeTime } from '../../cli/print-table.ts';
 import { lineOf } from '../../cli/progress-bar.ts';
 import { shippedProgram } from '../support/bundles.ts';
 import { exchangeApart as exchange, operate } from '../support/program.ts';
-import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -69,6 +69,9 @@ it('every example of the help has valid arguments', async () => {
       () => undefined,
       (error: unknown) => error,
     );
+    // Its arguments were understood: the folder of the example is not there.
+    if (failure instanceof ArgumentsError && failure.message.endsWith('contains no complete backup'))
+      continue;
     expect([example, failure instanceof CommanderError, failure instanceof ArgumentsError]).toEqual([
       example,
       false,
@@ -174,6 +177,18 @@ it('doctor shows one table and one sentence per problem, and does not change a f
   expect(broken.stdout).toMatch(/^redis +PROBLEM +\S[^]*\n\nredis: Start Redis, or correct REDIS_URL\.\n$/m);
   const none = await exchange(['doctor'], { DATA_DIR: '/tmp/no-such-exchange-data' });
   expect([none.status, none.stdout]).toEqual([0, expect.stringContaining('the first start creates it')]);
+});
+
+it('migrate brings the schema of an empty database to this version', async () => {
+  const empty = await createEmptyDatabase();
+  const settings = { DATABASE_URL: empty.url };
+  const before = await exchange(['doctor'], settings);
+  expect([before.status, before.stdout]).toEqual([1, expect.stringMatching(/\d+ migrations are pending/)]);
+  const migrated = await exchange(['migrate', '--json'], settings);
+  expect([migrated.status, JSON.parse(migrated.stdout)]).toEqual([0, { version }]);
+  expect((await exchange(['migrate'], settings)).stdout).toBe(`The schema is that of version ${version}.\n`);
+  expect((await exchange(['doctor'], settings)).stdout).toMatch(/schema up to date/);
+  await empty.drop();
 });
 
 it('relative times use the largest whole unit', () => {

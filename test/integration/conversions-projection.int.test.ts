@@ -110,6 +110,21 @@ describe('the projection', () => {
     ]);
   });
 
+  it('counts what arrived by hour: accepted, and rejected by reason, once a call', async () => {
+    const { log, eventsIn, sourceId } = openLedger();
+    await log(here('a'), here('b'), {}, { eventId: '' }, { eventId: '' }, { eventId: 'c', eventTime: 'x' });
+    await log(here('d'), {});
+    await apply(await eventsIn());
+    const hour = new Date(Math.floor(nowMs / 3_600_000) * 3_600_000);
+    const rows = await rowsOf('conversion_receipts', sourceId, 'reason, hour, event_count::int');
+    expect(rows).toEqual([
+      { reason: '', hour, event_count: 3 },
+      { reason: expect.stringMatching(/^eventId must be/), hour, event_count: 2 },
+      { reason: expect.stringMatching(/^eventId must have/), hour, event_count: 2 },
+      { reason: expect.stringMatching(/^eventTime /), hour, event_count: 1 },
+    ]);
+  });
+
   it('refuses a gap', async () => {
     const { log, eventsIn } = openLedger();
     await log(here('a'));

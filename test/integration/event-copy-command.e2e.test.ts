@@ -251,6 +251,19 @@ describe('exchange events copy', () => {
     }
   }, 120_000);
 
+  it('is refused from a source without events, before anything is written', async () => {
+    const [from, to] = [await createTestDatabase(), await createTestDatabase()];
+    try {
+      const words = ['events', 'copy', '--from', from.url, '--to', to.url];
+      const { status, stdout, stderr } = await exchange(words, { DATABASE_URL: from.url });
+      expect([status, stdout]).toEqual([2, '']);
+      expect(stderr).toContain('contains no events: nothing was copied');
+    } finally {
+      await from.drop();
+      await to.drop();
+    }
+  });
+
   it('does not show the password of a store that it cannot open', async () => {
     const url = 'http://someone:top-secret@127.0.0.1/x';
     const { status, stderr } = await exchange(['events', 'copy', '--from', url, '--to', target.url], {});

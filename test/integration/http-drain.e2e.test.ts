@@ -273,10 +273,10 @@ describe('the probes', () => {
     const text = await answer.text();
     expect(answer.headers.get('content-type')).toMatch(/^text\/plain/);
     expect(text).toContain(
-      'http_request_duration_seconds_count{route="/toys/newest",method="GET",status="200"} 1',
+      'http_server_request_duration_seconds_count{http_route="/toys/newest",http_request_method="GET",http_response_status_code="200"} 1',
     );
     expect(text).toContain(
-      'http_request_duration_seconds_count{route="unknown",method="GET",status="404"} 1',
+      'http_server_request_duration_seconds_count{http_route="unknown",http_request_method="GET",http_response_status_code="404"} 1',
     );
     expect(text).not.toContain('wp-admin');
   });

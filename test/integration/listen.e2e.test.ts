@@ -7,7 +7,7 @@ import { Webhook } from 'standardwebhooks';
 import { packageDirectory } from '../../app/version.ts';
 import { createLog } from '../../app/log.ts';
 import { streamFrames } from '../../cli/listen/stream-frames.ts';
-import { notificationFrame, readyFrame, resetFrame } from '../../query/realtime/frames.ts';
+import { eventTexts, notificationFrame } from '../../query/realtime/frames.ts';
 import { sleep } from '../../shared/async/backoff.ts';
 import { startTcpProxy } from '../faults/kit/tcp-proxy.ts';
 import { freePort } from '../support/free-port.ts';
@@ -20,6 +20,8 @@ import {
   type ReceivedWebhook,
   type WebhookReceiver,
 } from '../support/webhook-receiver.ts';
+
+const texts = eventTexts(() => true);
 
 /** `exchange listen` as a separate program, with a receiver on this machine. */
 
@@ -358,8 +360,8 @@ describe('while it runs', () => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       const bytes = Buffer.from(
         asked.length === 1
-          ? readyFrame('one', 0) + notificationFrame('two', 'task.completed', event)
-          : readyFrame('three', 0) + resetFrame('three', '2026-01-01T00:00:00.000Z'),
+          ? texts.ready('one', 0) + notificationFrame('two', 'task.completed', event)
+          : texts.ready('three', 0) + texts.reset('three', '2026-01-01T00:00:00.000Z'),
       );
       // Cuts every character of more than one byte.
       for (let at = 0; at < bytes.length; at += 1) {

@@ -21,7 +21,7 @@ import type { TenantDatabase } from '../../shared/postgres/tenant-database.ts';
 import { createProjectionProgress } from '../../shared/follow-log/projection-progress.ts';
 import { createRandom } from '../faults/kit/random.ts';
 import { useReadModelDatabase } from '../support/read-model-database.ts';
-import { nodesOf, type PlanNode } from '../support/plan-nodes.ts';
+import { rowsRead } from '../support/rows-read.ts';
 
 const readModels = useReadModelDatabase();
 const random = createRandom(11);
@@ -323,26 +323,8 @@ describe.each(listed)('$table', ({ projection, table, at, history, lists }) => {
   };
 
   /** Rows of the table that the query of a page read. */
-  const readBy = async (ask: Ask, skip: number): Promise<number> => {
-    let read = 0;
-    const explained: TenantDatabase = {
-      ...readModels.tenant,
-      query: async (customerId, query) => {
-        const { rows } = await readModels.pool.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
-          `explain (analyze, timing off, format json) ${query.text}`,
-          [...query.values],
-        );
-        const nodes = nodesOf(rows[0]?.['QUERY PLAN'][0].Plan);
-        for (const node of nodes.filter((one) => one['Relation Name'] === table)) {
-          expect(node['Node Type']).not.toBe('Seq Scan');
-          read += (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'];
-        }
-        return readModels.tenant.query(customerId, query);
-      },
-    };
-    await ask(explained, { skip, take: 50 });
-    return read;
-  };
+  const readBy = (ask: Ask, skip: number): Promise<number> =>
+    rowsRead(readModels, [table], (database) => ask(database, { skip, take: 50 }));
 
   it('shows correct pages while rows change, for batches of any size, some delivered twice', async () => {
     await apply(700, () => checkPages(307));

@@ -191,7 +191,7 @@ describe('a mail that cannot be sent', () => {
     expect(log).toContain('a mail was given up');
     const registry = new Registry();
     createWorkMetrics(registry, pool, [MAIL]);
-    expect(await registry.metrics()).toContain('work_failing{kind="mail"} 0');
+    expect(await registry.metrics()).toContain('exchange_work_failing{kind="mail"} 0');
   });
 
   it('disappears from the list a week after its end', async () => {

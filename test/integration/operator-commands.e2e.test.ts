@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { version } from '../../app/version.ts';
 import { advertiserStream } from '../../domain/advertisers/advertiser.ts';
 import { connectCopy, holdCopy } from '../../projections/engine/copy/copy-state.ts';
 import { advertisersProjection } from '../../projections/advertisers.ts';
@@ -139,10 +141,14 @@ const historyOf = (what: string): readonly string[] => [
   `${advertiserPath()}${what}`,
 ];
 const copied = () => ['--from', service.databaseUrl, '--to', elsewhere.url];
+const backupFolder = () => join(service.dataDir, 'backup');
 const isPostgres = process.env['TEST_EVENTSTORE'] === undefined;
 
 /** Run in this order while the service runs. The examples in `stopped` run after its end. */
 const served: Readonly<Record<string, readonly Example[]>> = {
+  'backup create': [
+    { words: () => [backupFolder()], lines: [{ step: 'backup', rows: count, events: count, assets: 0 }] },
+  ],
   'accounts create': [
     {
       words: () => ['--name', 'Second', '--domain', 'https://WWW.Second.example/about'],
@@ -278,6 +284,11 @@ const served: Readonly<Record<string, readonly Example[]>> = {
           password: PASSWORD,
         });
         expect([accepted.status, await accepted.json()]).toMatchObject([201, { data: { userId: text } }]);
+        // The command of another process reads what is there, and does not wait for events.
+        await until(async () => {
+          const sql = `select from user_addresses where email_key = 'invited@example.com'`;
+          return (await service.pool.query(sql)).rowCount === 1;
+        });
       },
     },
     { words: () => [word('customer'), '--email', 'x', '--role', 'admin'], status: 2, lines: [] },
@@ -447,6 +458,7 @@ const served: Readonly<Record<string, readonly Example[]>> = {
   ],
   'log seal': [{ lines: [{ sealed: count, checkpoint: { position: text, hash: text, key: '2026' } }] }],
   'log keys': [{ lines: [{ id: '2026', publicKey: expect.not.stringContaining(SEED) }] }],
+  migrate: [{ lines: [{ version }] }],
   'log verify': [
     { lines: [{ broken: null, witnessed: false, signed: 1, events: count }] },
     { words: () => ['--expect', 'x'], status: 2, lines: [] },
@@ -522,6 +534,11 @@ const served: Readonly<Record<string, readonly Example[]>> = {
 };
 
 const stopped: typeof served = {
+  'backup restore': [{ words: () => [backupFolder()], status: 1, lines: [] }],
+  'backup drill': [{ words: () => [join(service.dataDir, 'none')], status: 2, lines: [] }],
+  'backup move': [
+    { words: () => ['--from', service.dataDir], more: { DATABASE_URL: '' }, status: 2, lines: [] },
+  ],
   'read-models status': [
     {
       before: () => service.end(),
@@ -587,7 +604,7 @@ const runExample = async (command: string, example: Example): Promise<void> => {
   });
   if (status === 2) expect(stderr).not.toBe('');
   for (const secret of [TOKEN, SEED, OLD_KEY, NEW_KEY]) expect(stdout + stderr).not.toContain(secret);
-  example.after?.(lines);
+  await example.after?.(lines);
 };
 
 describe('while the service runs', () => {

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import { createServer as createTcpServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sleep } from '../../shared/async/backoff.ts';
-import type { ResolveName } from '../../shared/outbound/guarded-lookup.ts';
+import type { ResolveName } from '../../shared/outbound/resolve-name.ts';
 import { OutboundError } from '../../shared/outbound/outbound-error.ts';
 import {
   createOutboundFetch,

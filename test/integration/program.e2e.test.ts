@@ -2,6 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client } from 'pg';
 import { generousLimits } from '../support/generous-limits.ts';
 import { exchangeApart as exchange, startProgram } from '../support/program.ts';
+import { startEventStoreProcess } from '../support/eventstoredb/event-store-process.ts';
+import { startNameServer, type NameServer } from '../support/name-server.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
 const KEY = /bx_[A-Za-z0-9]{16}_[A-Za-z0-9_-]{43}/;
@@ -30,8 +32,9 @@ describe('the program on an existing Postgres', () => {
     expect((await advertisers(baseUrl, key, { method: 'POST', body: '{"name":"Kept"}' })).status).toBe(201);
     expect(await first.end('SIGTERM')).toBe(0);
 
-    const second = startProgram(environment);
+    const second = startProgram({ ...environment, PUBLIC_METRICS: 'true' });
     const [, again = ''] = await second.until(SERVING);
+    expect((await fetch(`${again}/metrics`)).status).toBe(200);
     expect(second.output()).not.toMatch(KEY);
     const list = (await (await advertisers(again, key)).json()) as { data: { name: string }[] };
     expect(list.data.map(({ name }) => name)).toEqual(['Kept']);
@@ -124,6 +127,47 @@ describe('the program on an existing Postgres', () => {
     expect((await advertisers(baseUrl, `bx_${'a'.repeat(16)}_${'b'.repeat(43)}`)).status).toBe(503);
     expect(await program.end('SIGTERM')).toBe(0);
   });
+});
+
+describe('given a name server that does not answer', () => {
+  const answersNothing = (nameServer: NameServer): string =>
+    `--import=data:text/javascript,${encodeURIComponent(`import d from 'node:dns'; d.setServers(['${nameServer.address}']);`)}`;
+
+  it('neither a command nor the service waits for a look-up of the client of EventStoreDB at its end', async () => {
+    const [database, events, nameServer] = await Promise.all([
+      createTestDatabase(),
+      startEventStoreProcess(),
+      startNameServer({}),
+    ]);
+    try {
+      const environment = {
+        ...generousLimits,
+        DATABASE_URL: database.url,
+        EVENTSTORE_URL: events.url.replace('127.0.0.1', 'localhost'),
+        NODE_OPTIONS: answersNothing(nameServer),
+        LOG_LEVEL: 'info',
+        PORT: '0',
+      };
+      const startMs = performance.now();
+      const verified = await exchange(
+        ['events', 'verify', '--from', events.url, '--to', environment.EVENTSTORE_URL],
+        environment,
+      );
+      expect([verified.status, verified.stdout]).toEqual([0, expect.stringContaining('0 differences')]);
+      expect(performance.now() - startMs).toBeLessThan(12_000);
+      expect(nameServer.asked).toContain('localhost');
+      const service = startProgram(environment);
+      await service.until(SERVING);
+      const stopMs = performance.now();
+      expect(await service.end('SIGTERM')).toBe(0);
+      expect(performance.now() - stopMs).toBeLessThan(10_000);
+      expect(service.output()).toContain('stopped');
+    } finally {
+      await events.stop();
+      nameServer.close();
+      await database.drop();
+    }
+  }, 60_000);
 });
 
 describe("the operator's command", () => {

@@ -231,9 +231,9 @@ describe('progress', () => {
     await fixture.caughtUp();
     await until(async () => (await status())[0]?.lagEvents === 0);
     const metrics = await registry.metrics();
-    expect(metrics).toContain('projection_lag_events{projection="toy"} 0');
-    expect(metrics).toContain('projection_parked_streams{projection="toy"} 0');
-    expect(metrics).toContain('projection_events_applied_total{projection="toy"} 5');
+    expect(metrics).toContain('exchange_projection_lag_events{projection="toy"} 0');
+    expect(metrics).toContain('exchange_projection_parked_streams{projection="toy"} 0');
+    expect(metrics).toContain('exchange_projection_events_applied_total{projection="toy"} 5');
     expect(await status()).toEqual([
       {
         name: 'toy',

@@ -55,8 +55,8 @@ describeRedis('without its Redis', () => {
   const counted = (how: string): Promise<number> =>
     until(async () => JSON.stringify(await rateLimits()).includes(`"${how}"`));
   const fallbacks = async (): Promise<number> => {
-    const text = await (await fetch(`${service.baseUrl}/metrics`)).text();
-    return Number(/^rate_limit_fallbacks_total (\d+)/m.exec(text)?.[1]);
+    const text = await service.metrics();
+    return Number(/^exchange_rate_limit_fallbacks_total (\d+)/m.exec(text)?.[1]);
   };
   /** Sends requests one after the other and checks their durations. */
   const statusesOf = async (key: string, times: number): Promise<readonly number[]> => {

@@ -86,9 +86,9 @@ describe.each(stores)('two processes with counters in %s', (_name, describeStore
 
     /** How often a process counted by itself because the shared counters did not answer in time. */
     const fallbacks = async (): Promise<number> => {
-      const counts = services.map(async ({ port }) => {
-        const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-        return Number(/^rate_limit_fallbacks_total (\d+)$/m.exec(metrics)?.[1]);
+      const counts = services.map(async (service) => {
+        const metrics = await service.metrics();
+        return Number(/^exchange_rate_limit_fallbacks_total (\d+)$/m.exec(metrics)?.[1]);
       });
       return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
     };

@@ -146,9 +146,9 @@ const account = async (state: State): Promise<void> => {
   ]);
 };
 
-const readyAnswers = async ({ port }: ServiceProcess): Promise<number> => {
-  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-  return Number(/read_answers_total\{from="memory"\} (\d+)/.exec(text)?.[1]);
+const readyAnswers = async (service: ServiceProcess): Promise<number> => {
+  const text = await service.metrics();
+  return Number(/exchange_read_answers_total\{from="memory"\} (\d+)/.exec(text)?.[1]);
 };
 
 it(`given writes on both processes, then no read is stale: ${READS_MIN} reads`, async () => {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { sleep } from '../../shared/async/backoff.ts';
 import { describeWithHaproxy, startHaproxy, type Haproxy } from '../support/haproxy.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
+import { freePort } from '../support/free-port.ts';
 import { framesOf } from '../support/sse.ts';
 import { until } from '../support/toy-projection.ts';
 
@@ -42,6 +43,15 @@ describeWithHaproxy(
     const create = async (name: string): Promise<void> => {
       expect((await account.api.post('/advertisers', { name })).status).toBe(201);
     };
+
+    it('hides /metrics with an answer in the envelope', async () => {
+      const answer = await fetch(`${haproxy.baseUrl}/metrics`);
+      expect([answer.status, answer.headers.get('content-type'), await answer.json()]).toEqual([
+        404,
+        'application/json; charset=utf-8',
+        { data: null, error: { code: 'NOT_FOUND', message: expect.any(String) } },
+      ]);
+    });
 
     it('a quiet stream stays open, and each event arrives at once', async () => {
       const { program, text, frames } = curl('/realtime');
@@ -83,3 +93,19 @@ describeWithHaproxy(
     }, 30_000);
   },
 );
+
+describeWithHaproxy('haproxy without a process of the service', () => {
+  it('answers in the envelope', async () => {
+    const haproxy = await startHaproxy(await freePort(), 5, 503);
+    try {
+      const away = await fetch(`${haproxy.baseUrl}/api/v2/buyer/advertisers`);
+      expect([away.status, away.headers.get('retry-after')]).toEqual([503, '1']);
+      expect(await away.json()).toEqual({
+        data: null,
+        error: { code: 'SERVICE_UNAVAILABLE', message: expect.any(String) },
+      });
+    } finally {
+      await haproxy.stop();
+    }
+  });
+});

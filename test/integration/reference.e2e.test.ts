@@ -1,9 +1,12 @@
+import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { variables } from '../../app/config.ts';
 import { errorCodes } from '../../shared/http/errors.ts';
 import { knownEvents } from '../golden/golden-files.ts';
+import { readOpenApi } from '../reference/read-openapi.ts';
 import { referencePages } from '../reference/reference-pages.ts';
+import { hasPromtool, promtool } from '../support/promtool.ts';
 import { startRunningService } from '../support/running-service.ts';
 
 const pages = await referencePages();
@@ -14,10 +17,20 @@ describe('the reference', () => {
     expect(readFileSync(path, 'utf8') === text).toBe(true);
   });
 
+  it('the types of the client are those of the present document: `npm run client:types`', async () => {
+    const hash = createHash('sha256')
+      .update(JSON.stringify(await readOpenApi()))
+      .digest('hex');
+    expect(readFileSync('client/src/api.ts', 'utf8').split('\n')[0]).toContain(hash);
+  });
+
   it('has no other page', () => {
     const found = readdirSync('docs/reference', { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
       .map((entry) => `${entry.parentPath}/${entry.name}`);
+    const dashboards = readdirSync('deploy/grafana').filter((name) => name.endsWith('.json'));
+    found.push(...dashboards.map((name) => `deploy/grafana/${name}`));
+    found.push(...readdirSync('deploy/kubernetes').map((name) => `deploy/kubernetes/${name}`));
     expect(found.filter((path) => !pages.has(path))).toEqual([]);
   });
 
@@ -37,10 +50,15 @@ describe('the reference', () => {
 
   it('contains every metric of a running service', async () => {
     const service = await startRunningService();
-    const text = await (await fetch(`${service.baseUrl}/metrics`)).text();
+    const text = await service.metrics();
     await service.stop();
     const names = [...text.matchAll(/^# HELP (\w+)/gm)].map(([, name = '']) => name);
-    expect(names).toContain('projection_lag_events');
+    expect(names).toContain('exchange_projection_lag_events');
     expect(names.filter((name) => !page('docs/reference/metrics.md').includes(`\`${name}\``))).toEqual([]);
+    // Those of prom-client do not all keep to Prometheus' conventions.
+    const own = text
+      .split('\n')
+      .filter((line) => /^(?:# (?:HELP|TYPE) )?(?:exchange|http_server)_/.test(line));
+    if (hasPromtool()) promtool(['check', 'metrics'], `${own.join('\n')}\n`);
   });
 });

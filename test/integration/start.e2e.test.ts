@@ -180,8 +180,9 @@ describe('on a terminal', () => {
       const [key] = await program.until(KEY);
       await program.until(/└─ Stop +Ctrl-C/);
       const shown = program.output();
+      expect(shown).toContain(`├─ Console    ${baseUrl}/console`);
       expect(shown).toContain(`├─ API        ${baseUrl}/api/v2/buyer`);
-      expect(shown).toContain(`├─ Reference  ${baseUrl}/openapi.json`);
+      expect(shown).toContain(`├─ Reference  ${baseUrl}/docs`);
       expect(shown).toContain(`├─ Data       ${environment['DATA_DIR']}`);
       expect(shown).toContain(`├─ Key        ${key}`);
       expect(shown.slice(0, shown.indexOf('serving at')).trim().split('\n')).toHaveLength(1);
@@ -232,12 +233,11 @@ describe('on a terminal', () => {
       DATABASE_URL: `postgres://me:hunter2@127.0.0.1:1/${'x'.repeat(200)}`,
     });
     await program.until(/(?:WARN: Cannot reach Postgres at 127[^\n]*\n[^\n]*){3}/);
+    // Before the terminal shows the key that ends the program.
+    const shown = program.output();
     program.type('\u0003');
     expect(await program.ended).toBe(0);
-    const lines = program
-      .output()
-      .split('\r\n')
-      .filter((line) => line.includes('WARN'));
+    const lines = shown.split('\r\n').filter((line) => line.includes('WARN'));
     const updates = lines.filter((line) => line.startsWith('\u001B[1A\u001B[2K'));
     expect(updates).toHaveLength(lines.length - 1);
     expect(
@@ -282,6 +282,7 @@ it('`npm start` works with only the packages of `npm ci --omit=dev`', async () =
       'app',
       'cli',
       'command',
+      'client',
       'console',
       'demo',
       'domain',
@@ -291,8 +292,8 @@ it('`npm start` works with only the packages of `npm ci --omit=dev`', async () =
       'query',
       'shared',
     ];
-    const files = ['bundle.js', 'package.json', 'tsconfig.json'];
-    const copy = spawn('cp', ['-r', ...sources, ...files, target], {
+    const files = ['bundle.js', 'package.json', 'tsconfig.json', 'docs/guides'];
+    const copy = spawn('cp', ['-r', '--parents', ...sources, ...files, target], {
       cwd: packageDirectory,
       stdio: 'inherit',
     });

@@ -17,7 +17,7 @@ import { WEBHOOK } from '../../domain/webhooks/work.ts';
 import { sleep } from '../../shared/async/backoff.ts';
 import { EventStoreUnavailableError } from '../../shared/event-store/event-store.ts';
 import { systemClock as clock } from '../../shared/async/clock.ts';
-import type { ResolveName } from '../../shared/outbound/guarded-lookup.ts';
+import type { ResolveName } from '../../shared/outbound/resolve-name.ts';
 import { createOutboundPosts, type OutboundPosts } from '../../shared/outbound/outbound-posts.ts';
 import { createPool } from '../../shared/postgres/pool.ts';
 import { parseKeyRing } from '../../shared/secrets/key-ring.ts';

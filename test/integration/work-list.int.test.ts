@@ -1,3 +1,4 @@
+import { withEventsOf } from '../../shared/tracing/correlation.ts';
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Pool } from 'pg';
@@ -311,6 +312,24 @@ describe('the work list', () => {
     },
   );
 
+  it('knows the request that an entry belongs to: by its own stream, else by the last event of the account', async () => {
+    const [own, other, later] = [randomUUID(), randomUUID(), randomUUID()];
+    const event = (stream: string, customerId: number, correlationId: string) => ({
+      stream,
+      metadata: { customerId, correlationId },
+    });
+    const batch = [
+      event(`campaign-1-${own}`, 1, 'first'),
+      event('account-1', 1, 'second'),
+      event('account-2', 2, 'of another account'),
+    ];
+    await withEventsOf(batch, () => ask([own, 1], [other, 1]));
+    await ask([later, 1]);
+    const offered = await offer(3);
+    const byKey = Object.fromEntries(offered.map(({ key, correlationId }) => [key, correlationId]));
+    expect(byKey).toEqual({ [own]: 'first', [other]: 'second', [later]: null });
+  });
+
   it('waits for a projection that writes an entry, up to a time limit', async () => {
     await addDue(1, 3);
     const [held, slow, other] = (await offer(3)) as [OfferedEntry, OfferedEntry, OfferedEntry];
@@ -355,11 +374,11 @@ describe('the gauges', () => {
     await list.settle(firstOf([broken as OfferedEntry]), failed(60_000));
     await list.noteError(firstOf([leased as OfferedEntry]), 'The store is unavailable.');
     const metrics = await registry.metrics();
-    expect(metrics).toMatch(/^work_due{kind="syndication"} 1$/m);
-    expect(metrics).toMatch(/^work_due{kind="another"} 0$/m);
-    expect(metrics).toMatch(/^work_oldest_due_seconds{kind="syndication"} 6\d/m);
-    expect(metrics).toMatch(/^work_oldest_due_seconds{kind="another"} 0$/m);
-    expect(metrics).toMatch(/^work_failing{kind="syndication"} 2$/m);
+    expect(metrics).toMatch(/^exchange_work_due{kind="syndication"} 1$/m);
+    expect(metrics).toMatch(/^exchange_work_due{kind="another"} 0$/m);
+    expect(metrics).toMatch(/^exchange_work_oldest_due_seconds{kind="syndication"} 6\d/m);
+    expect(metrics).toMatch(/^exchange_work_oldest_due_seconds{kind="another"} 0$/m);
+    expect(metrics).toMatch(/^exchange_work_failing{kind="syndication"} 2$/m);
   });
 });
 

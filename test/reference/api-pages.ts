@@ -1,9 +1,7 @@
 import { z } from 'zod';
-import { readConfig } from '../../app/config.ts';
-import { startService } from '../../app/service.ts';
-import { pino } from 'pino';
 import type { JsonSchema } from '../golden/example-data.ts';
 import { GENERATED, pageOf, tableOf } from './markdown.ts';
+import { readOpenApi } from './read-openapi.ts';
 import { componentOf, memberRows, typeText } from './schema-text.ts';
 
 interface Parameter {
@@ -35,17 +33,7 @@ interface Document {
   readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>> };
 }
 
-/** Reads the document from a service whose database cannot be reached: only the route definitions are needed. */
-const readDocument = async (): Promise<Document> => {
-  const config = readConfig({ DATABASE_URL: 'postgres://127.0.0.1:1/none', PORT: '0' });
-  const service = await startService(config, pino({ level: 'silent' }));
-  try {
-    const answer = await fetch(`${service.baseUrl}/openapi.json`);
-    return z.custom<Document>().parse(await answer.json());
-  } finally {
-    await service.stop();
-  }
-};
+const readDocument = async (): Promise<Document> => z.custom<Document>().parse(await readOpenApi());
 
 const fileOf = (tag: string): string => `${tag.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}.md`;
 

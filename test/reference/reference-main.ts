@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { packageDirectory } from '../../app/version.ts';
 import { referencePages } from './reference-pages.ts';
 
-/** `npm run docs:reference`: writes `docs/reference` and `.env.example` from the code. */
+/** `npm run docs:reference`: writes `docs/reference`, `.env.example`, `deploy/grafana` and `deploy/kubernetes` from the code. */
 
 const pages = await referencePages();
 rmSync(join(packageDirectory, 'docs/reference'), { recursive: true, force: true });

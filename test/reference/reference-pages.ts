@@ -1,7 +1,9 @@
 import { apiPages } from './api-pages.ts';
 import { cliPage } from './cli-page.ts';
 import { errorsPage } from './errors-page.ts';
+import { dashboardFiles } from './dashboards.ts';
 import { eventPages } from './events-pages.ts';
+import { kubernetesFiles } from './kubernetes/kubernetes-files.ts';
 import { GENERATED, pageOf, tableOf } from './markdown.ts';
 import { metricsPage } from './metrics-page.ts';
 import { settingsPages } from './settings-pages.ts';
@@ -39,4 +41,6 @@ export const referencePages = async (): Promise<ReadonlyMap<string, string>> =>
     ...settingsPages(),
     ...(await apiPages()),
     ...eventPages(),
+    ...(await dashboardFiles()),
+    ...kubernetesFiles(),
   ]);

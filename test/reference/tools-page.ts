@@ -33,7 +33,7 @@ const readTools = (): readonly { readonly scope: string; readonly listed: Listed
   const routes = apiRoutes(dependencies as unknown as ApiDependencies);
   const called = routes.filter((one): one is Route => 'handle' in one);
   const cursors = { seal: unused, open: unused };
-  const confirmations = { offer: unused, use: unused };
+  const confirmations = { offer: unused, use: unused, isUsedBy: unused };
   return allTools({ version: '', operations: operationsOf(called), cursors, confirmations }).map((tool) => ({
     scope: tool.scope,
     listed: listedTool(tool),

@@ -4,13 +4,16 @@ const ANSWER = `import { createServer } from 'node:http'; import v8 from 'node:v
 v8.setFlagsFromString('--expose-gc'); const collect = vm.runInNewContext('gc');
 createServer((request, response) => {
   collect(); collect();
-  response.end(JSON.stringify(process.memoryUsage()));
+  const timers = process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+  response.end(JSON.stringify({ ...process.memoryUsage(), timers }));
 }).listen(Number(process.env.COLLECTED_MEMORY_PORT), '127.0.0.1').unref();`;
 
 export interface CollectedMemory {
   /** Of JavaScript: heap and external memory. */
   readonly bytes: number;
   readonly residentBytes: number;
+  /** Those that wait now. */
+  readonly timers: number;
 }
 
 /** A process that is started with this environment collects its garbage and answers what it still uses. */
@@ -26,8 +29,10 @@ export const measureCollected = async (): Promise<{
     },
     measure: async () => {
       const answer = await fetch(`http://127.0.0.1:${port}`);
-      const { heapUsed, external, rss } = (await answer.json()) as NodeJS.MemoryUsage;
-      return { bytes: heapUsed + external, residentBytes: rss };
+      const { heapUsed, external, rss, timers } = (await answer.json()) as NodeJS.MemoryUsage & {
+        readonly timers: number;
+      };
+      return { bytes: heapUsed + external, residentBytes: rss, timers };
     },
   };
 };

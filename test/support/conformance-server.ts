@@ -12,7 +12,10 @@ import {
   type ElicitRequestFormParams,
 } from '@modelcontextprotocol/server';
 import { z } from 'zod';
+import { offerFollowing } from '../../mcp/server.ts';
+import type { McpSession } from '../../mcp/sessions.ts';
 import { sleep } from '../../shared/async/backoff.ts';
+import type { Caller } from '../../shared/http/invoke-route.ts';
 
 /** What the scenarios of the conformance suite call. It shows the transport under the tools, not the tools. */
 
@@ -30,13 +33,13 @@ const Name = z.object({ name: z.string() });
 const Color = z.object({ color: z.string() });
 const Ok = z.object({ ok: z.boolean() });
 
-export const conformanceServer = (): McpServer => {
+export const conformanceServer = (_caller: Caller, session?: McpSession): McpServer => {
   const server = new McpServer(
     { name: 'conformance', version: '1.0.0' },
     {
       capabilities: {
         tools: { listChanged: false },
-        resources: { listChanged: false },
+        resources: { listChanged: false, subscribe: true },
         prompts: { listChanged: false },
         completions: {},
       },
@@ -47,6 +50,7 @@ export const conformanceServer = (): McpServer => {
   offerInputs(server);
   offerQuestions(server);
   offerResources(server);
+  if (session !== undefined) offerFollowing(server.server, session, () => undefined);
   offerPrompts(server);
   return server;
 };

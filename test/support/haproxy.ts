@@ -33,8 +33,15 @@ export interface Haproxy {
   stop(): Promise<void>;
 }
 
-/** With `deploy/haproxy.cfg`, except for where the service is and how long a connection may be silent. */
-export const startHaproxy = async (servicePort: number, idleSeconds: number): Promise<Haproxy> => {
+/**
+ * With `deploy/haproxy.cfg`, except for where the service is and how long a connection may be silent.
+ * @param readyStatus what `/ready` answers through it once it runs
+ */
+export const startHaproxy = async (
+  servicePort: number,
+  idleSeconds: number,
+  readyStatus = 200,
+): Promise<Haproxy> => {
   const [port, folder] = [await freePort(), await mkdtemp(join(tmpdir(), 'haproxy-'))];
   const shipped = await readFile('deploy/haproxy.cfg', 'utf8');
   const config = shipped
@@ -48,7 +55,7 @@ export const startHaproxy = async (servicePort: number, idleSeconds: number): Pr
   await writeFile(join(folder, 'haproxy.cfg'), config);
   const child = spawn(PROGRAM, ['-db', '-f', join(folder, 'haproxy.cfg')], { stdio: 'ignore' });
   const baseUrl = `http://127.0.0.1:${port}`;
-  await until(async () => (await fetch(`${baseUrl}/ready`).catch(() => undefined))?.status === 200);
+  await until(async () => (await fetch(`${baseUrl}/ready`).catch(() => undefined))?.status === readyStatus);
   return {
     baseUrl,
     stop: async () => {

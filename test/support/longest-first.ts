@@ -5,6 +5,11 @@ import { statSync } from 'node:fs';
  * because a new checkout has no earlier run, and a suite's size does not predict its time.
  */
 const LONGEST = [
+  'browser/console-data.browser',
+  'browser/console-account.browser',
+  'browser/console.browser',
+  'api/messages.e2e',
+  'faults/crash-run.fault',
   'faults/conversions.fault',
   'faults/syndication.fault',
   'faults/roles.fault',

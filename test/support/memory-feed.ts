@@ -73,6 +73,7 @@ export const createMemoryFeed = (turns: () => number = () => 0): MemoryFeed => {
       for (let left = turns(); left > 0; left -= 1) await setImmediate();
       return cursorOf(customerId, place);
     },
+    countedConversions: () => Promise.resolve(new Map()),
     isAccessKnown: () => answered('isAccessKnown', () => !feed.isAccessBehind),
   };
   return feed;
@@ -85,6 +86,7 @@ const entryOf = (
   place,
   kind,
   advertiserId: undefined,
+  path: undefined,
   changesAccess: kind === 'access.changed',
   frame: notificationFrame(cursorOf(customerId, place), kind, { n: place.position }),
 });

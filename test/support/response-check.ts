@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { errorCodes, type ErrorCode } from '../../shared/http/errors.ts';
+import { errorsOfRoute } from '../../shared/http/errors-of-route.ts';
 import type { Route } from '../../shared/http/route.ts';
 
 export interface ResponseCheck {
@@ -37,7 +38,7 @@ export const createResponseCheck = (): ResponseCheck => {
 };
 
 const problemOf = (route: Route, status: number, text: string): string | undefined => {
-  if (status >= 400 && route.responses[status] === undefined) return problemOfRefusal(status, text);
+  if (status >= 400 && route.responses[status] === undefined) return problemOfRefusal(route, status, text);
   const declared = route.responses[status];
   if (declared === undefined) return 'this status is not declared';
   if (declared.data === undefined)
@@ -53,12 +54,13 @@ const problemOf = (route: Route, status: number, text: string): string | undefin
   return misfit(envelope, value);
 };
 
-const problemOfRefusal = (status: number, text: string): string | undefined => {
+const problemOfRefusal = (route: Route, status: number, text: string): string | undefined => {
   const value = JSON.parse(text) as unknown;
   const problem = misfit(ErrorEnvelope, value);
   if (problem !== undefined) return problem;
   const { code } = ErrorEnvelope.parse(value).error;
-  return errorCodes[code].status === status ? undefined : `${code} has another status`;
+  if (errorCodes[code].status !== status) return `${code} has another status`;
+  return errorsOfRoute(route).includes(code) ? undefined : `${code} is not declared (alsoRefuses)`;
 };
 
 /** Parsing drops undeclared members, so an equal result means that there are none. */

@@ -33,6 +33,10 @@ export interface TestAccount {
 export interface RunningService {
   readonly baseUrl: string;
   readonly port: number;
+  /** Where operators ask it: no credential. */
+  readonly operatorUrl: string;
+  /** Its metrics, in the Prometheus text format. */
+  metrics(): Promise<string>;
   readonly databaseUrl: string;
   /** The settings of its stores, for another process of the same installation. */
   readonly stores: Readonly<Record<string, string>>;
@@ -110,6 +114,8 @@ export const startRunningService = async (
   return {
     baseUrl: service.baseUrl,
     port: Number(new URL(service.baseUrl).port),
+    operatorUrl: service.operatorUrl,
+    metrics: async () => (await fetch(`${service.operatorUrl}/metrics`)).text(),
     databaseUrl: stores.settings.DATABASE_URL,
     stores: stores.settings,
     redis: stores.redis,

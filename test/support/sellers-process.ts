@@ -30,7 +30,14 @@ const product = (id: string, more: object = {}) => ({
   delivery_type: 'guaranteed',
   channels: ['display'],
   pricing_options: [{ pricing_option_id: 'cpm', pricing_model: 'cpm', currency: 'USD', fixed_price: 12.5 }],
-  reporting_capabilities: {},
+  reporting_capabilities: {
+    available_reporting_frequencies: ['daily'],
+    expected_delay_minutes: 60,
+    timezone: 'UTC',
+    supports_webhooks: false,
+    available_metrics: ['impressions'],
+    date_range_support: 'date_range',
+  },
   ...more,
 });
 
@@ -65,6 +72,9 @@ const answers: Readonly<Record<string, (asked: Answer) => Answer>> = {
   }),
   foreign: () => ({ products: [product('p1')], context: { buyer_ref: 'of-another-request' } }),
   'no-products': () => ({ message: 'Call us' }),
+  heavy: () => ({
+    products: Array.from({ length: 20 }, (_, n) => product(`p${n}`, { description: 'x'.repeat(30_000) })),
+  }),
   big: () => ({ products: [product('p1', { description: 'x'.repeat(5_100_000) })] }),
   echoing: ({ context }) => ({ products: [product('p1')], context }),
 };

@@ -15,7 +15,7 @@ export const framesOf = (text: string): readonly Frame[] =>
     .filter((frame): frame is Frame => 'event' in frame);
 
 /** Kinds of frames that are not events of the account. */
-const OWN_FRAMES = ['ready', 'cursor', 'reset', 'bye'];
+const OWN_FRAMES = ['ready', 'cursor', 'reset', 'bye', 'conversions'];
 
 export interface OpenStream {
   readonly status: number;

@@ -252,8 +252,8 @@ export const startToyService = async ({
       ...site,
       apiName: 'Toy',
       llms: () => '',
+      texts: () => ({ tags: {}, members: {}, limits: {} }),
       skill: () => '# Toys\n',
-      pages: [],
       resources: [
         { path: '', operationId: 'getProtectedResource', scopes: [] },
         { path: '/toys', operationId: 'getToyProtectedResource', scopes: [] },
@@ -270,9 +270,9 @@ export const startToyService = async ({
     ...(origins === undefined ? {} : { origins }),
     log,
     durations: new Histogram({
-      name: 'http_request_duration_seconds',
+      name: 'http_server_request_duration_seconds',
       help: 'Durations',
-      labelNames: ['route', 'method', 'status'],
+      labelNames: ['http_route', 'http_request_method', 'http_response_status_code'],
       registers: [metrics],
     }),
     onAnswer: check.onAnswer,

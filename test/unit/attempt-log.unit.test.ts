@@ -48,7 +48,7 @@ const openLog = () => {
     subjectOf: () => ({ resourceType: 'TASK', idParameter: 'id' }),
   });
   const dropped = async () =>
-    (await registry.getSingleMetric('audit_attempts_dropped_total')?.get())?.values[0]?.value;
+    (await registry.getSingleMetric('exchange_audit_attempts_dropped_total')?.get())?.values[0]?.value;
   return { log, statements, dropped, at: (ms: number) => (nowMs = ms) };
 };
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { ConfigError, limitsOf, readConfig } from '../../app/config.ts';
+import { conversionsMemoryBytes, refuseTooMuchMemory } from '../../app/conversions-memory.ts';
 import { specifiedLimits } from '../../shared/limits/limits.ts';
 
 describe('the configuration', () => {
@@ -88,5 +89,25 @@ describe('the configuration', () => {
         expect(String(error)).not.toContain('hunter2');
       }
     }
+  });
+});
+
+describe('the memory for conversion events', () => {
+  const MIB = 2 ** 20;
+  const api = readConfig({ ROLES: 'api' });
+  it.each([
+    [16_384, 512],
+    [768, 192],
+  ])('given %d MB of memory and no setting, it is %d MB', (available, chosen) => {
+    expect(conversionsMemoryBytes(api, available * MIB)).toBe(chosen * MIB);
+    expect(() => refuseTooMuchMemory(api, available * MIB)).not.toThrow();
+  });
+  it('is refused at the start above half of the memory of the container', () => {
+    const config = readConfig({ ROLES: 'api', CONVERSIONS_MEMORY_MB: '512' });
+    expect(() => refuseTooMuchMemory(config, 768 * MIB)).toThrow(
+      /^CONVERSIONS_MEMORY_MB: must be at most 384, half of the 768 MB/,
+    );
+    expect(() => refuseTooMuchMemory(config, 1_024 * MIB)).not.toThrow();
+    expect(() => refuseTooMuchMemory({ ...config, ROLES: ['worker'] }, 768 * MIB)).not.toThrow();
   });
 });

@@ -249,7 +249,7 @@ describe('refused requests', () => {
       subjectOf: () => undefined,
     });
     const dropped = async (): Promise<number> =>
-      (await registry.getSingleMetric('audit_attempts_dropped_total')?.get())?.values[0]?.value ?? 0;
+      (await registry.getSingleMetric('exchange_audit_attempts_dropped_total')?.get())?.values[0]?.value ?? 0;
     return { log, statements, dropped };
   };
 

@@ -1,23 +1,30 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { openApiDocument } from '../../shared/http/openapi.ts';
+import { openApiDocument, type ApiTexts } from '../../shared/http/openapi.ts';
 import { route, type AnyRoute, type Route } from '../../shared/http/route.ts';
 import { checkOpenApi } from '../support/check-openapi.ts';
 import { toyRoutes } from '../support/toy-service.ts';
 
-const integerParameter = (name: string, minimum: number, maximum: number) => ({
+const integerParameter = (name: string, minimum: number, maximum?: number) => ({
   name,
   in: 'query',
   required: false,
   description: expect.any(String),
-  schema: { type: 'integer', minimum, maximum },
+  schema: { type: 'integer', minimum, ...(maximum !== undefined && { maximum }) },
 });
+
+const texts: ApiTexts = {
+  tags: { Toys: { description: 'Toys.' } },
+  members: { name: 'Name.', id: 'Id.' },
+  limits: { credential: { requests: 100, windowSeconds: 60 } },
+};
 
 const documentOf = (routes: readonly AnyRoute[]) =>
   openApiDocument(
     routes,
     { title: 'Toys', description: 'Toys of tests.', version: '1.2.3' },
     'https://exchange.test',
+    texts,
   ) as {
     paths: Record<
       string,
@@ -36,9 +43,9 @@ describe('the OpenAPI document', () => {
   it('describes every parameter', () => {
     expect(document.paths['/toys']?.['get']?.parameters).toEqual([
       integerParameter('take', 1, 200),
-      integerParameter('skip', 0, Number.MAX_SAFE_INTEGER),
+      integerParameter('skip', 0),
       integerParameter('limit', 1, 200),
-      integerParameter('offset', 0, Number.MAX_SAFE_INTEGER),
+      integerParameter('offset', 0),
       {
         name: 'archived',
         in: 'query',
@@ -46,7 +53,13 @@ describe('the OpenAPI document', () => {
         description: expect.any(String),
         schema: { type: 'boolean' },
       },
-      { name: 'name', in: 'query', required: false, schema: { type: 'string', minLength: 1 } },
+      {
+        name: 'name',
+        in: 'query',
+        required: false,
+        description: 'Name.',
+        schema: { type: 'string', minLength: 1 },
+      },
     ]);
     expect(document.paths['/toys/{id}']?.['get']?.parameters).toEqual([
       {
@@ -80,7 +93,7 @@ describe('the OpenAPI document', () => {
 
   it('declares the idempotency key for writes, and a credential where one is required', () => {
     expect(document.paths['/toys']?.['post']).toMatchObject({
-      security: [{ bearer: ['exchange:write'] }],
+      security: [{ bearer: ['exchange:write'] }, { oauth: ['exchange:write'] }],
       parameters: [{ name: 'Idempotency-Key', in: 'header', required: false }],
       requestBody: { required: true },
     });
@@ -112,7 +125,7 @@ describe('the OpenAPI document', () => {
       operationId: 'resumeAuthorization',
       parameters: [{ name: 'uid', in: 'path', required: true }],
       responses: {
-        429: { content: { 'application/json': { schema: { $ref: '#/components/schemas/ErrorEnvelope' } } } },
+        429: { $ref: '#/components/responses/RateLimited' },
       },
     });
     expect(listed.components.schemas['OAuthError']).toBeUndefined();
@@ -133,7 +146,8 @@ describe('the OpenAPI document', () => {
           },
         },
       },
-      default: { $ref: '#/components/responses/Refused' },
+      400: { $ref: '#/components/responses/BadRequestOrValidationError' },
+      503: { $ref: '#/components/responses/ServiceUnavailable' },
     });
     expect(document.paths['/toys/{id}']?.['delete']?.['responses']).toMatchObject({
       204: { description: 'Archived' },

@@ -128,6 +128,8 @@ const cases: readonly (readonly [string, string, object, string, ...(readonly st
     'completedAt',
   ],
   [syndication, 'SyndicationFailed', {}, 'syndication.status_changed', 'status', 'errorMessage'],
+  [syndication, 'SyndicationRetried', {}, 'syndication.attempt_failed', 'errorMessage'],
+  [syndication, 'SyndicationWithdrawn', {}, 'syndication.withdrawn', 'responseData'],
   [`task-7-${uuid}`, 'TaskAccepted', syncOf('created', 'failed'), 'task.completed'],
   [`task-7-${uuid}`, 'TaskAccepted', syncOf(), 'task.completed'],
   [`task-7-${uuid}`, 'TaskAccepted', syncOf('failed', 'failed'), 'task.failed'],

@@ -89,6 +89,7 @@ describe('resources', () => {
     ['/mcp', '/mcp'],
     ['/mcp/', '/mcp'],
     ['/mcp/v3', '/mcp'],
+    ['/adcp/mcp', '/mcp'],
     ['/api/v2/buyer', '/api/v2/buyer'],
     ['/api/v2/buyer/', '/api/v2/buyer'],
   ])('%j is the resource %j', (path, resource) => {

@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
 import { pino } from 'pino';
+import { eventTexts } from '../../query/realtime/frames.ts';
 import {
   createHub,
   type Hub,
@@ -50,11 +51,11 @@ class Client {
   readonly sink = new TestSink();
   stream: OpenStream | undefined;
 
-  async open(hub: Hub, options: OpenOptions = {}): Promise<this> {
+  async open(hub: Hub, { wants = () => true, ...options }: OpenOptions = {}): Promise<this> {
     this.stream = await hub.open({
       customerId: CUSTOMER,
       start: 'now',
-      wants: () => true,
+      texts: eventTexts(wants),
       isAllowed: async () => true,
       expiresAtMs: undefined,
       sink: this.sink,
@@ -511,7 +512,14 @@ describe('any cuts of connections', () => {
             const from = feed.placeOf(reader.from ?? '').position;
             return feed.rows
               .filter(({ customerId, place, kind }) => {
-                const entry = { place, kind, advertiserId: undefined, changesAccess: false, frame: '' };
+                const entry = {
+                  place,
+                  kind,
+                  advertiserId: undefined,
+                  path: undefined,
+                  changesAccess: false,
+                  frame: '',
+                };
                 return customerId === CUSTOMER && place.position > from && wants[n]?.(entry) === true;
               })
               .map(({ place }) => `{"n":"${place.position}"}`);

@@ -61,7 +61,7 @@ const run = async (
     },
     ...(giveUp && { giveUp }),
   };
-  const [job] = workJobs([kind], list as WorkList);
+  const [job] = workJobs([kind], list as WorkList, pino({ enabled: false }));
   const thrown = await job
     ?.handle({ id: 'job', data: { ...entry, lost }, attempt: 1, isLastAttempt, signal })
     .then(
@@ -80,7 +80,7 @@ describe('a job', () => {
     expect(await run(async () => again)).toEqual({
       settled: [[again, 5]],
       errors: [],
-      runs: [[entry, 2, true]],
+      runs: [[{ ...entry, traceparent: null, correlationId: null }, 2, true]],
       thrown: undefined,
     });
   });

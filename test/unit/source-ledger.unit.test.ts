@@ -78,7 +78,16 @@ describe('a call', () => {
     const outcome = await ledger.submit(callOf([item(''), 5]));
     expect(resultOf(outcome)).toMatchObject({ accepted: 0, duplicates: 0, health: 'needs_attention' });
     expect(await loggedIn(store)).toMatchObject([
-      { rejected: 2, eventIds: [], last: true, firstReason: expect.stringMatching(/eventId/) },
+      {
+        rejected: 2,
+        eventIds: [],
+        last: true,
+        firstReason: expect.stringMatching(/eventId/),
+        reasons: [
+          [expect.stringMatching(/eventId/), 1],
+          ['must be an object', 1],
+        ],
+      },
     ]);
     expect(resultOf(await ledger.submit(callOf(items('a')))).health).toBe('receiving');
     expect(resultOf(await ledger.submit(callOf([item('a'), item('')]))).health).toBe('receiving');

@@ -3,6 +3,7 @@ const surfaces = new Map([
   ['', ''],
   ['/mcp', '/mcp'],
   ['/mcp/v3', '/mcp'],
+  ['/adcp/mcp', '/mcp'],
   ['/api/v2/buyer', '/api/v2/buyer'],
 ]);
 

@@ -8,8 +8,18 @@ import { decideConsent, describeConsent, type ConsentSubject, type ConsentOption
 import { revokeGrantFor } from './grants.ts';
 import type { GrantWrites } from './handler.ts';
 import { METADATA_PATH } from './provider.ts';
+import {
+  Client,
+  ClientMetadata,
+  Metadata,
+  RevocationRequest,
+  TokenRequest,
+  Tokens,
+} from './protocol-bodies.ts';
 
 const tag = 'OAuth';
+const JSON_TYPE = 'application/json';
+const FORM_TYPE = 'application/x-www-form-urlencoded';
 
 export const oauthRoutes = (
   server: AuthorizationServer,
@@ -50,6 +60,8 @@ const handedOver = (server: AuthorizationServer): readonly HandedOverRoute[] => 
       summary: 'Register a client (RFC 7591)',
       limit: 'clientRegistration',
       anyOrigin: true,
+      sends: { mediaType: JSON_TYPE, schema: ClientMetadata },
+      answers: { mediaType: JSON_TYPE, schema: Client },
     }),
     to('token', {
       method: 'post',
@@ -57,6 +69,8 @@ const handedOver = (server: AuthorizationServer): readonly HandedOverRoute[] => 
       operationId: 'exchangeToken',
       summary: 'Exchange a code or a refresh token for an access token',
       limit: 'token',
+      sends: { mediaType: FORM_TYPE, schema: TokenRequest },
+      answers: { mediaType: JSON_TYPE, schema: Tokens },
     }),
     preflight('/auth/token', 'preflightToken'),
     preflight('/auth/revoke', 'preflightRevocation'),
@@ -66,6 +80,7 @@ const handedOver = (server: AuthorizationServer): readonly HandedOverRoute[] => 
       operationId: 'revokeToken',
       summary: 'Revoke a token, and all others of its grant (RFC 7009)',
       limit: 'token',
+      sends: { mediaType: FORM_TYPE, schema: RevocationRequest },
     }),
     to('metadata', {
       method: 'get',
@@ -73,6 +88,7 @@ const handedOver = (server: AuthorizationServer): readonly HandedOverRoute[] => 
       operationId: 'getAuthorizationServer',
       anyOrigin: true,
       summary: 'What a client needs to know of the authorization server (RFC 8414)',
+      answers: { mediaType: JSON_TYPE, schema: Metadata },
     }),
   ];
 };

@@ -5,27 +5,24 @@ import type {
   ProposalRequestCommand,
 } from '../../../domain/proposals/proposal-request.ts';
 import { PROPOSAL_END, PROPOSAL_SELLER, sellerEntryName } from '../../../domain/proposals/work.ts';
-import { INSTALLATION } from '../../../domain/sellers/seller-directory.ts';
-import type { SellerAgent } from '../../../domain/sellers/resource.ts';
 import { derivedId } from '../../../shared/aggregate/ids.ts';
 import { isoTimestamp, type Clock } from '../../../shared/async/clock.ts';
 import { timeoutSignal } from '../../../shared/async/timeout.ts';
 import type { CommandStores } from '../../../shared/aggregate/handler-for.ts';
 import type { SecretStore } from '../../../shared/secrets/secret-store.ts';
-import type { ObjectStore } from '../../../shared/storage/object-store.ts';
 import type { WorkKind, WorkRun } from '../../../shared/work-list/run-work.ts';
 import { DONE, type WorkEntry, type WorkResult } from '../../../shared/work-list/work-list.ts';
 import { executeOnExecution, loadExecution } from '../../proposals/handler.ts';
 import { loadDirectory } from '../../sellers/handler.ts';
 import type { AgentAnswer, CallAgent } from '../syndication/agent-call.ts';
-import { readToken } from '../syndication/ask-agent.ts';
-import { keepAnswer } from './keep-answer.ts';
+import { askForProducts, NO_INVENTORY } from './ask-for-products.ts';
+import type { KeptAnswers } from './kept-answers.ts';
 import { readAnswer } from './read-answer.ts';
 
 export interface AskSellersOptions extends CommandStores {
   readonly clock: Clock;
   readonly secrets: SecretStore;
-  readonly objects: ObjectStore;
+  readonly answers: KeptAnswers;
   readonly callAgent: CallAgent;
 }
 
@@ -151,26 +148,15 @@ const again = (afterMs: number, reason: string, isTry: boolean): WorkResult => (
 });
 
 const call = async (
-  { secrets, callAgent, ...stores }: AskSellersOptions,
+  options: AskSellersOptions,
   { executionId, request, startedAt, deadlineAt }: ProposalRequest,
   { sellerId, task: submittedTask }: AskedSeller,
   signal: AbortSignal,
 ): Promise<AgentAnswer> => {
-  const agent = (await loadDirectory(stores)).find((one) => one.sellerId === sellerId)?.agent;
-  if (agent === undefined) {
-    return { outcome: 'refused', message: 'The seller has no agent any more.', fault: 'transport' };
-  }
-  const token = await tokenOf(secrets, agent);
-  if (agent.secretId !== undefined && token === undefined) {
-    return { outcome: 'refused', message: 'The token for the agent is gone.', fault: 'transport' };
-  }
+  const agent = (await loadDirectory(options)).find((one) => one.sellerId === sellerId)?.agent;
   const { brief, account, buyerRef } = request;
   const brand = account && { domain: account.brandDomain };
-  return callAgent({
-    agentUrl: agent.url,
-    protocol: agent.protocol,
-    token,
-    task: 'get_products',
+  return askForProducts(options, agent, {
     idempotencyKey: derivedId(executionId, sellerEntryName(sellerId)),
     request: {
       buying_mode: 'brief',
@@ -179,25 +165,16 @@ const call = async (
       // AdCP 3.0 has no other place for it in this request. Sellers send the context back unchanged.
       context: { buyer_ref: buyerRef },
     },
-    sinceV3: { time_budget: { interval: budgetSeconds(startedAt, deadlineAt), unit: 'seconds' } },
+    budgetMs: Date.parse(deadlineAt) - Date.parse(startedAt),
     ...(submittedTask && { submittedTask }),
     signal,
   });
 };
 
-const tokenOf = async (secrets: SecretStore, { secretId }: SellerAgent): Promise<string | undefined> =>
-  secretId === undefined ? undefined : readToken(secrets, INSTALLATION, secretId);
-
-/** The rest is for the way: 25 of 30 seconds. */
-const budgetSeconds = (startedAt: string, deadlineAt: string): number =>
-  Math.max(1, Math.floor(((Date.parse(deadlineAt) - Date.parse(startedAt)) / 1_000) * (25 / 30)));
-
-/** A seller that has nothing to sell has answered. */
-const NO_INVENTORY = 'PRODUCT_UNAVAILABLE';
 const nothing = { proposalIds: [], products: [], counts: { received: 0, invalid: 0, unlisted: 0 } };
 
 const saveAnswer = async (
-  { objects }: AskSellersOptions,
+  { answers }: AskSellersOptions,
   { customerId, request }: ProposalRequest,
   answer: Exclude<AgentAnswer, { readonly outcome: 'submitted' }>,
   save: (step: Step) => Promise<WorkResult>,
@@ -213,7 +190,7 @@ const saveAnswer = async (
   const read = readAnswer(answer.data, request.buyerRef);
   if ('problem' in read) return save({ type: 'RecordFailure', reasonCode: 'protocol', ...read.problem });
   // Before the event, which refers to it. After a crash in between the seller is asked again.
-  const kept = await keepAnswer(objects, customerId, answer.data ?? {});
+  const kept = await answers.keep(customerId, answer.data ?? {});
   return save({ type: 'RecordAnswer', answer: { ...read.answer, ...kept } });
 };
 

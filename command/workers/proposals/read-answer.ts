@@ -14,7 +14,7 @@ export type ReadAnswer =
   | { readonly problem: { readonly code: string; readonly message: string } };
 
 /** Ids are sent back unchanged, so a part of one would be another id. */
-const Id = z.string().regex(/^[^\p{Cc}\p{Cs}]{1,200}$/u);
+export const Id = z.string().regex(/^[^\p{Cc}\p{Cs}]{1,200}$/u);
 const text = (charactersMax: number) =>
   z
     .string()

@@ -1,11 +1,11 @@
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { traced } from '../../../shared/tracing/tracing.ts';
 import { abortable } from '../../../shared/async/abortable.ts';
 import type { Clock } from '../../../shared/async/clock.ts';
 import type { OpenOutboundLine } from '../../../shared/outbound/outbound-fetch.ts';
 import { OutboundError } from '../../../shared/outbound/outbound-error.ts';
 import { timeoutSignal } from '../../../shared/async/timeout.ts';
 import { openA2aLink } from './a2a-link.ts';
+import { loadAdcpSchemas } from './adcp-schemas.ts';
 import { answerOfCall, answerOfError, answerOfOwnTask, answerOfTask, unpacked } from './agent-answers.ts';
 import {
   readTasks,
@@ -33,26 +33,27 @@ const open: Readonly<Record<AgentCall['protocol'], OpenLink>> = { MCP: openMcpLi
 /** Only the schemas are from the official AdCP client: its transport is unbounded and prints answers. */
 export const createAdcpAgent =
   ({ openLine, callMs, clock }: AdcpOptions): CallAgent =>
-  async (call) => {
-    const line = openLine();
-    const { fetch, afterMs } = heedRetryAfter(line.fetch, clock);
-    const signal = AbortSignal.any([call.signal, timeoutSignal(callMs)]);
-    const opening = open[call.protocol](call, { fetch, timeoutMs: callMs, signal });
-    try {
-      const link = await abortable(opening, signal, unreachable);
-      const { submittedTask } = call;
-      const asked = submittedTask === undefined ? ask(link, call) : askAfter(link, call, submittedTask);
-      return await abortable(asked, signal, unreachable);
-    } catch (error) {
-      return answerOfError(error, afterMs());
-    } finally {
-      void opening.then(
-        (link) => link.close(),
-        () => undefined,
-      );
-      line.close();
-    }
-  };
+  (call) =>
+    traced(`agent ${call.task}`, { attributes: { 'exchange.protocol': call.protocol } }, async () => {
+      const line = openLine();
+      const { fetch, afterMs } = heedRetryAfter(line.fetch, clock);
+      const signal = AbortSignal.any([call.signal, timeoutSignal(callMs)]);
+      const opening = open[call.protocol](call, { fetch, timeoutMs: callMs, signal });
+      try {
+        const link = await abortable(opening, signal, unreachable);
+        const { submittedTask } = call;
+        const asked = submittedTask === undefined ? ask(link, call) : askAfter(link, call, submittedTask);
+        return await abortable(asked, signal, unreachable);
+      } catch (error) {
+        return answerOfError(error, afterMs());
+      } finally {
+        void opening.then(
+          (link) => link.close(),
+          () => undefined,
+        );
+        line.close();
+      }
+    });
 
 /** AdCP version of the request schemas. Agents may speak several versions. */
 const ADCP_MAJOR = 3;
@@ -74,7 +75,7 @@ const ask = async (
     adcp_major_version: ADCP_MAJOR,
     ...(!isRead(task) && { idempotency_key: idempotencyKey }),
   };
-  if (!loadValidator()(task, parameters).valid) {
+  if (!loadAdcpSchemas().validateRequest(task, parameters).valid) {
     return { outcome: 'refused', message: "The request does not fit the agent's schema." };
   }
   const said = await link.callTool({ name: task, arguments: parameters });
@@ -100,13 +101,4 @@ const askAfter = async (
   const parameters = { task_id: taskId, include_result: true, ...(account === undefined ? {} : { account }) };
   const result = read(await link.callTool({ name, arguments: parameters }));
   return answerOfTask(result, { taskId, taskOf });
-};
-
-type Validate = (task: string, parameters: object) => { readonly valid: boolean };
-
-/** Loads a single file at the first call: the package's entry point also loads its server and test tools. */
-const loadValidator = (): Validate => {
-  const require = createRequire(import.meta.url);
-  const file = join(dirname(require.resolve('@adcp/sdk')), 'validation', 'schema-validator.js');
-  return (require(file) as { readonly validateRequest: Validate }).validateRequest;
 };

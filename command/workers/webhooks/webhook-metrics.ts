@@ -9,14 +9,14 @@ const COUNTED_MAX = 10_000;
 /** @returns counts an attempt */
 export const createWebhookMetrics = (registry: Registry, pool: Pool): ((outcome: Outcome) => void) => {
   const attempts = new Counter({
-    name: 'webhook_attempts_total',
+    name: 'exchange_webhook_attempts_total',
     help: 'Attempts to deliver webhooks by outcome: `delivered`, `retry`, `failed` (the last one) or `gone` (status 410)',
     labelNames: ['outcome'],
     registers: [registry],
   });
   registry.registerMetric(
     new Gauge({
-      name: 'webhook_deliveries_due',
+      name: 'exchange_webhook_deliveries_due',
       help: `Deliveries that are due at active endpoints, counted up to ${COUNTED_MAX.toLocaleString('en')} for each`,
       registers: [],
       collect: async function () {

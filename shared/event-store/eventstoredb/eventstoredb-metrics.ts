@@ -7,7 +7,7 @@ export const registerEventStoreDbMetrics = (
 ): void => {
   const registers = [registry];
   const pending: Gauge = new Gauge({
-    name: 'eventstoredb_appends_pending',
+    name: 'exchange_eventstoredb_appends_pending',
     help: 'Appends without an answer so far',
     registers,
     collect: () => pending.set(store.appendsPending),
@@ -23,12 +23,12 @@ export const registerEventStoreDbMetrics = (
       },
     });
   counter(
-    'eventstoredb_clients_replaced_total',
+    'exchange_eventstoredb_clients_replaced_total',
     'Clients discarded because their connection was in doubt',
     () => store.clientsReplaced,
   );
   counter(
-    'eventstoredb_subscriptions_lost_total',
+    'exchange_eventstoredb_subscriptions_lost_total',
     'Subscriptions that ended and were replaced',
     () => store.subscriptionsLost,
   );

@@ -1,5 +1,5 @@
 import { statfs } from 'node:fs/promises';
-import { totalmem } from 'node:os';
+import { memoryBytes } from '../../process/memory-bytes.ts';
 
 export type PostgresSettings = Readonly<Record<string, string>>;
 
@@ -19,11 +19,6 @@ export const chosenSizes = ({ POSTGRES_BUFFERS_MB, POSTGRES_WAL_MB }: ChosenSize
   ...(POSTGRES_BUFFERS_MB !== undefined && { shared_buffers: `${POSTGRES_BUFFERS_MB}MB` }),
   ...(POSTGRES_WAL_MB !== undefined && walSizes(POSTGRES_WAL_MB)),
 });
-
-const memoryBytes = (): number => {
-  const constrained = process.constrainedMemory?.() ?? 0;
-  return constrained > 0 ? Math.min(totalmem(), constrained) : totalmem();
-};
 
 const freeDiskBytes = async (path: string): Promise<number> => {
   const { bavail, bsize } = await statfs(path);

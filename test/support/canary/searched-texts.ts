@@ -28,8 +28,18 @@ export const tablesOf = async (connectionString: string): Promise<SearchedTexts>
 export const filesOf = async (folder: string): Promise<SearchedTexts> => {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
-  const texts = await Promise.all(files.map(async (file) => [file, await readFile(file, 'latin1')] as const));
+  const texts = await Promise.all(files.map(async (file) => [file, await textOf(file)] as const));
   return Object.fromEntries(texts.map(([file, text]) => [`file ${file}`, `${file}\n${text}`]));
+};
+
+/** Empty for a file that is gone meanwhile: a draft becomes an object. */
+const textOf = async (file: string): Promise<string> => {
+  try {
+    return await readFile(file, 'latin1');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+    throw error;
+  }
 };
 
 /** Collects repeated snapshots of places: a secret may appear only for a moment. */

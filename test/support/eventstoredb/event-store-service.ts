@@ -21,6 +21,8 @@ import { leadershipRefusal, type NodeRole } from './node-role.ts';
 export interface EventStoreServiceOptions {
   /** 0 or absent: any free port. */
   readonly port?: number;
+  /** Default: 127.0.0.1. */
+  readonly host?: string;
   /** The log to serve: from an earlier service, or from another node of the cluster. */
   readonly log?: EventLog;
   /** In bytes. Default: 1 MiB. */
@@ -110,6 +112,7 @@ const createGrpcServer = (context: NodeContext, replication: Replication | undef
  */
 export const startEventStoreService = async ({
   port = 0,
+  host = HOST,
   log = createEventLog(),
   maxAppendSize = MAX_APPEND_BYTES,
   features = ['batchappend'],
@@ -190,7 +193,7 @@ export const startEventStoreService = async ({
     socket.on('close', () => sockets.delete(peer)).on('error', () => socket.destroy());
     injector.injectConnection(socket);
   });
-  listener.listen(port, HOST);
+  listener.listen(port, host);
   await once(listener, 'listening');
   const { port: bound } = listener.address() as AddressInfo;
   context.members = [{ host: HOST, port: bound, state: 'leader' }];

@@ -7,8 +7,8 @@ import { createSend } from './peer-calls.ts';
 import { createReplication } from './replication.ts';
 
 /**
- * The in-memory EventStoreDB as a separate program: `node main.js [--port N] [--folder PATH] [--max-append-size BYTES]
- * [--attached] [--seeds HOST:PORT,...] [--replication-port N]`. With a folder its log survives a restart. Each line of
+ * The in-memory EventStoreDB as a separate program: `node main.js [--port N] [--host ADDRESS] [--folder PATH]
+ * [--max-append-size BYTES] [--attached] [--seeds HOST:PORT,...] [--replication-port N]`. With a folder its log survives a restart. Each line of
  * JSON on its input is a command, answered by a line (commands.ts). With `--attached` it ends with its input.
  *
  * With seeds, the other nodes of its cluster, it needs a port and a folder and accepts no commands (replication.ts).
@@ -17,6 +17,7 @@ import { createReplication } from './replication.ts';
 const { values } = parseArgs({
   options: {
     port: { type: 'string' },
+    host: { type: 'string' },
     folder: { type: 'string' },
     'max-append-size': { type: 'string' },
     attached: { type: 'boolean', default: false },
@@ -24,9 +25,10 @@ const { values } = parseArgs({
     'replication-port': { type: 'string' },
   },
 });
-const { port, folder, 'max-append-size': maxAppendSize, attached } = values;
+const { port, host, folder, 'max-append-size': maxAppendSize, attached } = values;
 const options = {
   ...(port === undefined ? {} : { port: Number(port) }),
+  ...(host === undefined ? {} : { host }),
   ...(maxAppendSize === undefined ? {} : { maxAppendSize: Number(maxAppendSize) }),
 };
 const peers = values.seeds.split(',').flatMap((seed) => (seed === '' ? [] : [Number(seed.split(':')[1])]));

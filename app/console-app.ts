@@ -1,0 +1,116 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { extname, join } from 'node:path';
+import { Readable } from 'node:stream';
+import { gzipSync } from 'node:zlib';
+import { z } from 'zod';
+import { notFound } from '../shared/http/errors.ts';
+import { route, type Route } from '../shared/http/route.ts';
+import { consoleHeaders } from '../shared/http/security-headers.ts';
+import { packageDirectory } from './version.ts';
+
+const tag = 'Console';
+const ASSETS = '/console/assets';
+
+const mediaTypes: Readonly<Record<string, string>> = {
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
+
+interface ConsoleFile {
+  readonly contentType: string;
+  readonly plain: Buffer;
+  readonly gzip: Buffer;
+}
+
+interface BuiltConsole {
+  readonly page: string;
+  readonly files: ReadonlyMap<string, ConsoleFile>;
+}
+
+/** Read once: a build while the process runs must not mix two versions. */
+export const consoleAppRoutes = (directory = join(packageDirectory, 'dist/console')): readonly Route[] => {
+  const built = readBuilt(directory);
+  return [assetRoute(built.files), pageRoute(built.page)];
+};
+
+const readBuilt = (directory: string): BuiltConsole => {
+  if (!existsSync(join(directory, 'index.html'))) return { page: notBuilt, files: new Map() };
+  const assets = join(directory, 'assets');
+  const files = readdirSync(assets).map((name) => {
+    const plain = readFileSync(join(assets, name));
+    const contentType = mediaTypes[extname(name)] ?? 'application/octet-stream';
+    return [name, { contentType, plain, gzip: gzipSync(plain) }] as const;
+  });
+  return { page: readFileSync(join(directory, 'index.html'), 'utf8'), files: new Map(files) };
+};
+
+const notBuilt = `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>Buyer Exchange</title></head>
+<body>
+<h1>The console is not built</h1>
+<p>The service itself runs. The packages of the console could not be installed when it was started, for example because
+the npm registry could not be reached. The operator builds it with <code>node console/build.js</code>, and starts the
+service again.</p>
+</body>
+</html>
+`;
+
+/** Every address below `/console`: the app in it finds the screen. */
+const pageRoute = (page: string): Route =>
+  route({
+    method: 'get',
+    path: '/console',
+    withAllBelow: true,
+    operationId: 'getConsole',
+    summary: 'The web console, at this path and at every path below it',
+    tag,
+    access: 'public',
+    limit: 'none',
+    responses: { 200: { description: 'The page of the console', mediaType: 'text/html' } },
+    handle: async () => {
+      const nonce = randomBytes(16).toString('base64');
+      const text = page.replace('"NONCE"', `"${nonce}"`);
+      return { status: 200, text, contentType: 'text/html; charset=utf-8', headers: consoleHeaders(nonce) };
+    },
+  });
+
+/** The name of a file changes with its content. */
+const IMMUTABLE = 'public, max-age=31536000, immutable';
+
+const assetRoute = (files: BuiltConsole['files']): Route =>
+  route({
+    method: 'get',
+    path: `${ASSETS}/{file}`,
+    operationId: 'getConsoleFile',
+    summary: 'A file that the console loads',
+    tag,
+    access: 'public',
+    limit: 'none',
+    params: z.object({ file: z.string().meta({ description: 'Name of the file.' }) }),
+    headers: z.object({
+      'accept-encoding': z.string().optional().meta({ description: 'With `gzip`: compressed.' }),
+    }),
+    responses: { 200: { description: 'The file', mediaType: 'text/javascript' } },
+    handle: async ({ params, headers: { 'accept-encoding': accepted = '' } }) => {
+      const file = files.get(params.file);
+      if (file === undefined) throw notFound('file');
+      const isCompressed = /\bgzip\b/.test(accepted);
+      const bytes = isCompressed ? file.gzip : file.plain;
+      return {
+        status: 200,
+        bytes: {
+          contentType: file.contentType,
+          length: bytes.length,
+          open: async () => Readable.from([bytes]),
+        },
+        headers: {
+          'Cache-Control': IMMUTABLE,
+          Vary: 'Accept-Encoding',
+          ...(isCompressed ? { 'Content-Encoding': 'gzip' } : {}),
+        },
+      };
+    },
+  });

@@ -1,0 +1,85 @@
+import { Anchor, Text } from '@mantine/core';
+import { BUYER } from '../api/query.ts';
+import type { Asset } from '../api/types.ts';
+import { AdvertiserChoice } from '../pieces/advertiser-choice.tsx';
+import { CopyId } from '../pieces/copy-id.tsx';
+import { ListTable, type Column } from '../pieces/list-table.tsx';
+import { Page } from '../pieces/page.tsx';
+import { Time } from '../pieces/time.tsx';
+import classes from './campaign.module.css';
+import { Uploads } from './uploads.tsx';
+
+export const bytesText = (bytes: number): string =>
+  bytes < 1_000
+    ? `${bytes} B`
+    : bytes < 1_000_000
+      ? `${(bytes / 1_000).toFixed(1)} kB`
+      : `${(bytes / 1_000_000).toFixed(1)} MB`;
+
+const sizeOf = ({ width, height }: Asset): string =>
+  width === undefined ? '' : `${width} × ${height ?? '?'}`;
+
+const columns: readonly Column<Asset>[] = [
+  {
+    title: 'Preview',
+    text: ({ url }) => url,
+    cell: ({ mediaKind, url }) =>
+      mediaKind === 'image' ? (
+        <img className={classes.thumb ?? ''} src={url} alt="" loading="lazy" />
+      ) : (
+        <Text size="sm">{mediaKind}</Text>
+      ),
+  },
+  {
+    title: 'Name',
+    text: ({ name }) => name,
+    cell: ({ name, url }) => (
+      <Anchor inherit href={url} target="_blank" rel="noreferrer noopener">
+        {name}
+      </Anchor>
+    ),
+  },
+  { title: 'Size', text: ({ bytes }) => bytes, cell: ({ bytes }) => bytesText(bytes) },
+  { title: 'Pixels', text: sizeOf, wide: true },
+  { title: 'Type', text: ({ mimeType }) => mimeType, wide: true },
+  {
+    title: 'Id',
+    text: ({ id }) => id,
+    cell: ({ id }) => <CopyId id={id} what="asset id" short />,
+    wide: true,
+  },
+  {
+    title: 'Added',
+    text: ({ createdAt }) => createdAt,
+    cell: ({ createdAt }) => <Time at={createdAt} relative />,
+    wide: true,
+  },
+];
+
+const kinds = ['image', 'video', 'audio', 'html', 'text', 'document', 'other'];
+const filters = [
+  { name: 'search', label: 'Name' },
+  { name: 'mediaKind', label: 'Kind', choices: [['', 'All'], ...kinds.map((kind) => [kind, kind] as const)] },
+] as const;
+
+const Library = () => (
+  <Page title="Library" about="Images, videos and other files, for the creatives of an advertiser.">
+    <AdvertiserChoice>
+      {({ id }) => (
+        <>
+          <Uploads key={id} advertiserId={id} />
+          <ListTable<Asset>
+            name="assets"
+            path={`${BUYER}/advertisers/${id}/assets`}
+            columns={columns}
+            rowKey={(asset) => asset.id}
+            filters={filters}
+            empty={<Text>The library is empty. Drop files above, or choose them.</Text>}
+          />
+        </>
+      )}
+    </AdvertiserChoice>
+  </Page>
+);
+
+export default Library;

@@ -1,0 +1,42 @@
+import { apiOf } from './api-client.ts';
+import { until } from './toy-projection.ts';
+
+/** What `test/released/<version>/` has of the stores of a release: a backup, and what the API answered then. */
+
+export const folderOf = (version: string): string => `test/released/${version}`;
+export const backupOf = (version: string): string => `${folderOf(version)}/backup`;
+
+export interface ReleasedAnswers {
+  readonly customerId: number;
+  /** Every id in the answer to a GET, by path. */
+  readonly ids: Readonly<Record<string, readonly string[]>>;
+}
+
+/** Lists whose first page changes with each request, streams, and documents that are not JSON. */
+const SKIPPED = /\/(?:audit-logs|events|deliveries|requests|history|realtime|openapi|llms|skill)\b/;
+
+const idsIn = (value: unknown): readonly string[] => {
+  if (Array.isArray(value)) return value.flatMap(idsIn);
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, member]) =>
+    /^id$|Id$/.test(name) && (typeof member === 'string' || typeof member === 'number')
+      ? [String(member)]
+      : idsIn(member),
+  );
+};
+
+/** Calls each path with the key. @returns the ids in the answers with status 200 */
+export const readIds = async (
+  baseUrl: string,
+  apiKey: string,
+  paths: readonly string[],
+): Promise<ReleasedAnswers['ids']> => {
+  const api = apiOf(baseUrl, { Authorization: `Bearer ${apiKey}` });
+  await until(async () => (await api.get('/advertisers')).status === 200);
+  const found: Record<string, readonly string[]> = {};
+  for (const path of paths.filter((one) => !SKIPPED.test(one))) {
+    const { status, body } = await api.get(path);
+    if (status === 200) found[path] = [...new Set(idsIn(body.data))].toSorted((a, b) => (a < b ? -1 : 1));
+  }
+  return found;
+};
