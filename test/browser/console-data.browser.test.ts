@@ -21,5 +21,5 @@ describeConsole(
       expect(await problemsOfAll(page, pages)).toEqual([]);
     });
   },
-  { DELIVERY_REPORT_SECONDS: '1', PROPOSAL_SELLER_MS: '8000' },
+  { DELIVERY_REPORT_SECONDS: '1', PROPOSAL_SELLER_MS: '20000' },
 );
