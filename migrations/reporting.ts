@@ -34,6 +34,8 @@ export const reporting = {
       table.integer('advertiser_id').notNullable();
       table.uuid('campaign_id').notNullable();
       table.timestamp('asked_at').notNullable();
+      code(table, 'brand_domain');
+      code(table, 'operator');
       table.primary(['customer_id', 'seller_id', 'buyer_ref']);
       table.index(['seller_id', 'customer_id'], 'seller_references_by_seller');
     });

@@ -43,6 +43,7 @@ export const sellerDeliveryProjection: Projection = {
 interface Reference extends Pick<ProposalsRequested, 'customerId' | 'advertiserId' | 'campaignId'> {
   readonly sellerId: number;
   readonly buyerRef: string;
+  readonly account: ProposalsRequested['request']['account'];
   readonly askedAt: string;
 }
 
@@ -54,11 +55,11 @@ const referencesIn = (event: RecordedEvent): readonly Reference[] => {
   if (proposalRequestStream(customerId, executionId) !== event.stream) {
     throw new UnprojectableEventError(event, 'the stream name does not match the request');
   }
-  const { buyerRef } = request;
+  const { buyerRef, account } = request;
   const askedAt = event.metadata.occurredAt;
   return sellers
     .filter(({ skipped }) => skipped === undefined)
-    .map(({ sellerId }) => ({ customerId, sellerId, buyerRef, advertiserId, campaignId, askedAt }));
+    .map(({ sellerId }) => ({ customerId, sellerId, buyerRef, account, advertiserId, campaignId, askedAt }));
 };
 
 interface DayRow extends SellerDay, DeliveredBuy {
@@ -92,10 +93,12 @@ function* writes(asked: readonly Reference[], days: readonly DayRow[]): Generato
 
 const insertReferences = (asked: readonly Reference[]): QueryConfig => ({
   name: 'seller-references-insert',
-  text: `insert into seller_references (customer_id, seller_id, buyer_ref, advertiser_id, campaign_id, asked_at)
-         select customer_id, seller_id, buyer_ref, advertiser_id, campaign_id::uuid, asked_at::timestamptz
-         from unnest($1::bigint[], $2::int[], $3::text[], $4::int[], $5::text[], $6::text[])
-           as n(customer_id, seller_id, buyer_ref, advertiser_id, campaign_id, asked_at)
+  text: `insert into seller_references (customer_id, seller_id, buyer_ref, advertiser_id, campaign_id, asked_at,
+           brand_domain, operator)
+         select customer_id, seller_id, buyer_ref, advertiser_id, campaign_id::uuid, asked_at::timestamptz,
+           nullif(brand_domain, ''), nullif(operator, '')
+         from unnest($1::bigint[], $2::int[], $3::text[], $4::int[], $5::text[], $6::text[], $7::text[], $8::text[])
+           as n(customer_id, seller_id, buyer_ref, advertiser_id, campaign_id, asked_at, brand_domain, operator)
          on conflict do nothing`,
   values: [
     int8Array(asked.map(({ customerId }) => customerId)),
@@ -104,6 +107,8 @@ const insertReferences = (asked: readonly Reference[]): QueryConfig => ({
     int4Array(asked.map(({ advertiserId }) => advertiserId)),
     textArray(asked.map(({ campaignId }) => campaignId)),
     textArray(asked.map(({ askedAt }) => askedAt)),
+    textArray(asked.map(({ account }) => account?.brandDomain ?? '')),
+    textArray(asked.map(({ account }) => account?.operator ?? '')),
   ],
 });
 

@@ -11,8 +11,10 @@ export const findSellerReferences =
   async (customerId, sellerId) => {
     const { rows } = await pool.query<{ references: string; shared: boolean }>({
       name: 'find-seller-references',
-      text: `select coalesce(json_agg(json_build_object('buyerRef', r.buyer_ref, 'campaign', json_build_object(
-                 'advertiserId', r.advertiser_id, 'campaignId', r.campaign_id)))::text, '[]') as references,
+      text: `select coalesce(json_agg(json_strip_nulls(json_build_object('buyerRef', r.buyer_ref,
+                 'campaign', json_build_object('advertiserId', r.advertiser_id, 'campaignId', r.campaign_id),
+                 'account', case when r.brand_domain is not null then json_build_object(
+                   'brandDomain', r.brand_domain, 'operator', r.operator) end)))::text, '[]') as references,
                exists (select from seller_references o where o.seller_id = $2 and o.customer_id < $1)
                or exists (select from seller_references o where o.seller_id = $2 and o.customer_id > $1) as shared
              from (select * from seller_references

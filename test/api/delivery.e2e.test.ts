@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { addSeller, connectSeller } from '../../command/sellers/commands.ts';
 import type { CampaignResource } from '../../domain/campaigns/resource.ts';
@@ -5,6 +6,8 @@ import type { ProposalRequestResource } from '../../domain/proposals/resource.ts
 import type { DeliveryReport } from '../../domain/reporting/resource.ts';
 import { systemClock as clock } from '../../shared/async/clock.ts';
 import { invalid, refusalOf, untilDefinite } from '../support/api-client.ts';
+import { startExampleSeller } from '../support/example-sellers.ts';
+import { connectV1, type ToolClient } from '../support/mcp-clients.ts';
 import { startReportingSellers, type ReportingSellers } from '../support/reporting-sellers.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { startSandboxAgent, type SandboxAgent } from '../support/sandbox-agent.ts';
@@ -36,10 +39,11 @@ interface Buyer extends TestAccount {
   readonly campaignId: string;
 }
 
-const newBuyer = async (): Promise<Buyer> => {
+const newBuyer = async (advertiser: object = {}): Promise<Buyer> => {
   const account = await service.openAccount();
   const { api } = account;
-  const advertiserId = (await api.post<{ id: number }>('/advertisers', { name: 'Acme' })).body.data.id;
+  const advertiserId = (await api.post<{ id: number }>('/advertisers', { name: 'Acme', ...advertiser })).body
+    .data.id;
   const body = { advertiserId, name: 'Spring', brief: 'Reach gardeners' };
   const { id: campaignId } = (await api.post<CampaignResource>('/campaigns', body)).body.data;
   return { ...account, advertiserId, campaignId };
@@ -125,6 +129,39 @@ const errorOf = async ({ customerId }: Buyer, sellerId: number): Promise<string 
     [customerId, String(sellerId)],
   );
   return rows[0]?.last_error ?? undefined;
+};
+
+/** Buys at a seller, as another program of the buyer does. @returns the seller's id of the media buy */
+const buyAt = async (client: ToolClient, account: object): Promise<string> => {
+  const { content: offered } = await client.call('get_products', {
+    buying_mode: 'brief',
+    brief: 'Reach gardeners',
+    account,
+  });
+  const [product] = offered['products'] as readonly {
+    readonly product_id: string;
+    readonly pricing_options: readonly { readonly pricing_option_id: string }[];
+  }[];
+  const { content: made } = await client.call('create_media_buy', {
+    idempotency_key: randomUUID(),
+    account,
+    brand: { domain: 'acmeoutdoor.example' },
+    start_time: new Date(Date.now() + DAY_MS).toISOString(),
+    end_time: new Date(Date.now() + 9 * DAY_MS).toISOString(),
+    total_budget: { amount: 50_000, currency: 'USD' },
+    packages: [
+      {
+        product_id: product?.product_id,
+        budget: 50_000,
+        pricing_option_id: product?.pricing_options[0]?.pricing_option_id,
+      },
+    ],
+  });
+  // A person at the seller signs it.
+  expect(made['status']).toBe('submitted');
+  const { content: listed } = await client.call('get_media_buys', { account });
+  const [bought] = listed['media_buys'] as readonly { readonly media_buy_id: string }[];
+  return bought?.media_buy_id ?? '';
 };
 
 const dataThrough = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
@@ -318,6 +355,75 @@ describe('a seller', () => {
       ],
     ]);
   });
+
+  it('that lists its media buys is asked for them by id and by brand, and its list may have the references', async () => {
+    const buyer = await newBuyer({ brand: 'listing.example' });
+    const { sellerId } = await newSeller('listing');
+    await askForProposals(buyer, [sellerId]);
+    await reported(buyer, 2);
+    const { rows } = await report(buyer, '?dimensions=campaign,media_buy&metrics=impressions');
+    expect(rows).toEqual([
+      {
+        dimensions: { campaign: buyer.campaignId, media_buy: 'mb-referred' },
+        metrics: { impressions: 1_000 },
+        currency: 'USD',
+        dataThrough,
+      },
+      {
+        dimensions: { media_buy: 'mb-plain' },
+        unassigned: true,
+        metrics: { impressions: 1_000 },
+        currency: 'USD',
+        dataThrough,
+      },
+    ]);
+  });
+
+  it('that does not know one brand of an account is asked for the others', async () => {
+    const buyer = await newBuyer({ brand: 'unknown.example' });
+    const { sellerId } = await newSeller('listing');
+    await askForProposals(buyer, [sellerId]);
+    await until(async () => (await errorOf(buyer, sellerId))?.includes('account') === true);
+    const { api } = buyer;
+    const more = { name: 'Known', brand: 'listing.example' };
+    const advertiserId = (await api.post<{ id: number }>('/advertisers', more)).body.data.id;
+    const campaign = { advertiserId, name: 'Autumn', brief: 'Reach gardeners' };
+    const { id: campaignId } = (await api.post<CampaignResource>('/campaigns', campaign)).body.data;
+    await askForProposals({ ...buyer, campaignId }, [sellerId]);
+    await reported(buyer, 2);
+    await until(async () => (await errorOf(buyer, sellerId))?.includes('account') === true);
+  });
+
+  it("that is AdCP's example adapter reports what was bought there", async () => {
+    const example = await startExampleSeller('guaranteed');
+    const client = await connectV1(example.url, example.token);
+    try {
+      const domain = 'acmeoutdoor.example';
+      const account = { brand: { domain }, operator: 'exchange.example' };
+      const bought = await buyAt(client, account);
+      const { store, secrets } = service.installation;
+      const { sellerId } = await addSeller({ store, clock }, { name: 'Example', channels: [] });
+      const { url, token } = example;
+      await connectSeller({ store, secrets, clock }, sellerId, { url, protocol: 'MCP', token });
+      const buyer = await newBuyer({ brand: domain });
+      await askForProposals(buyer, [sellerId]);
+      const spent = async () => (await report(buyer, '?metrics=spend')).totals.metrics.spend ?? 0;
+      await until(async () => (await spent()) > 0);
+      const { rows } = await report(buyer, '?dimensions=date,seller,media_buy&metrics=impressions,spend');
+      expect(rows).toEqual([
+        {
+          dimensions: { date: day(), seller: sellerId, media_buy: bought },
+          unassigned: true,
+          metrics: { impressions: 571_428, spend: 20_000 },
+          currency: 'USD',
+          dataThrough,
+        },
+      ]);
+    } finally {
+      await client.close();
+      await example.stop();
+    }
+  }, 60_000);
 
   it('replaces its figures of a day, and appends nothing when nothing has changed', async () => {
     const { buyer, sellerId, how } = await known('growing');

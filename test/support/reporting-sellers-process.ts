@@ -11,7 +11,15 @@ import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/
 interface DayRequest {
   readonly start_date: string;
   readonly end_date: string;
+  readonly media_buy_ids?: readonly string[];
 }
+
+interface ListRequest {
+  readonly pagination?: { readonly cursor?: string };
+}
+
+/** The only brand that a seller knows which lists media buys. */
+const LISTING_BRAND = 'listing.example';
 
 /** References that buyers gave with `get_products`, by path. */
 const references = new Map<string, string[]>();
@@ -106,6 +114,10 @@ const reports: Readonly<Record<string, (asked: DayRequest, refs: readonly string
     'no-buys': () => ({ message: 'Call us' }),
     big: (asked, [buyer_ref]) =>
       ofDay(asked, 'USD', buy('mb-big', totals, { buyer_ref, ext: { text: 'x'.repeat(5_100_000) } })),
+    listing: (asked) =>
+      asked.start_date === today()
+        ? ofDay(asked, 'USD', ...(asked.media_buy_ids ?? []).map((id) => buy(id, totals)))
+        : ofDay(asked, 'USD'),
     many: (asked, [buyer_ref]) =>
       asked.start_date === today()
         ? ofDay(
@@ -117,6 +129,28 @@ const reports: Readonly<Record<string, (asked: DayRequest, refs: readonly string
           )
         : ofDay(asked, 'USD'),
   };
+
+/** Two pages. Neither the report nor the second page repeats a reference. */
+const listed = ({ pagination }: ListRequest, [buyer_ref]: readonly string[]) => {
+  const item = (media_buy_id: string, more: object) => ({
+    media_buy_id,
+    status: 'active',
+    currency: 'USD',
+    packages: [],
+    ...more,
+  });
+  if (pagination?.cursor === undefined) {
+    return {
+      media_buys: [item('mb-referred', { ext: { buyer_ref } }), null, item('', {})],
+      pagination: { has_more: true, cursor: 'second' },
+    };
+  }
+  const lastMonth = new Date(Date.now() - 30 * DAY_MS).toISOString();
+  return {
+    media_buys: [item('mb-plain', {}), item('mb-ended', { end_time: lastMonth })],
+    pagination: { has_more: false },
+  };
+};
 
 const reply = (structuredContent: object) => ({
   content: [{ type: 'text' as const, text: JSON.stringify(structuredContent) }],
@@ -138,12 +172,18 @@ const serverOf = (how: string) =>
     version: '1.0.0',
     logger: { debug: nothing, info: nothing, warn: nothing, error: nothing },
     validation: { requests: 'strict', responses: 'off' },
-    resolveAccount: async (reference: unknown) => ({ id: JSON.stringify(reference) }),
+    resolveAccount: async (reference: { readonly brand?: { readonly domain: string } }) =>
+      how.startsWith('listing') && reference.brand?.domain !== LISTING_BRAND
+        ? null
+        : { id: JSON.stringify(reference) },
     mediaBuy: {
       getProducts: async ({ context }: { readonly context?: { readonly buyer_ref?: string } }) => {
         references.set(how, [...(references.get(how) ?? []), context?.buyer_ref ?? '']);
         return reply({ products: [] }) as never;
       },
+      ...(how.startsWith('listing') && {
+        getMediaBuys: async (asked: ListRequest) => reply(listed(asked, references.get(how) ?? [])),
+      }),
       ...(how.startsWith('without')
         ? {}
         : { getMediaBuyDelivery: (asked: DayRequest) => report(how, asked) }),

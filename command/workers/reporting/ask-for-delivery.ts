@@ -8,13 +8,15 @@ import { INSTALLATION } from '../../../domain/sellers/seller-directory.ts';
 import type { SellerAgent } from '../../../domain/sellers/resource.ts';
 import { handlerFor, type CommandStores } from '../../../shared/aggregate/handler-for.ts';
 import { isoTimestamp, type Clock } from '../../../shared/async/clock.ts';
+import type { JsonObject } from '../../../shared/event-store/event-store.ts';
 import type { SecretStore } from '../../../shared/secrets/secret-store.ts';
 import type { WorkKind, WorkRun } from '../../../shared/work-list/run-work.ts';
 import { DONE, type WorkEntry, type WorkResult } from '../../../shared/work-list/work-list.ts';
 import { loadDirectory } from '../../sellers/handler.ts';
 import type { AgentAnswer, CallAgent } from '../syndication/agent-call.ts';
 import { readToken } from '../syndication/ask-agent.ts';
-import { readReport, type ReportOf, type SellerReference } from './read-report.ts';
+import { listMediaBuys, type ListedBuys } from './list-media-buys.ts';
+import { readReport, type ReportOf, type SellerAccount, type SellerReference } from './read-report.ts';
 
 /** References that an account gave a seller, the last ones, and whether no other account gave it one. */
 export type FindSellerReferences = (
@@ -67,15 +69,9 @@ const askForDelivery = async (
   if (agent.secretId !== undefined && token === undefined) {
     return again(REFUSED_PAUSES * everyMs, 'The token for the agent is gone.');
   }
-  const today = dayOfMs(nowMs);
-  for (let day = today - DAYS_ASKED + 1; day <= today; day += 1) {
-    const of = { day: dayText(day), references, isOnlyAccount };
-    const answer = await ask(options, { agent, token, of, signal });
-    // This process ends. Another one asks again.
-    signal.throwIfAborted();
-    const failure = await keep(options, { customerId, sellerId }, answer, of);
-    if (failure !== undefined) return again(failure.pauses * everyMs + failure.afterMs, failure.reason);
-  }
+  const call = callsOf(options, agent, token, signal);
+  const failure = await reportAll(options, { customerId, sellerId, references, isOnlyAccount, nowMs, call });
+  if (failure !== undefined) return again(failure.pauses * everyMs + failure.afterMs, failure.reason);
   return { is: 'next', afterMs: everyMs };
 };
 
@@ -89,28 +85,94 @@ const again = (afterMs: number, reason: string): WorkResult => ({
   reason,
 });
 
-interface Question {
-  readonly agent: SellerAgent;
-  readonly token: string | undefined;
-  readonly of: ReportOf;
-  readonly signal: AbortSignal;
+type ReadDelivery = (
+  task: 'get_media_buys' | 'get_media_buy_delivery',
+  request: JsonObject,
+  account: SellerAccount | undefined,
+) => Promise<AgentAnswer>;
+
+const callsOf =
+  (
+    { callAgent }: SellerReportsOptions,
+    agent: SellerAgent,
+    token: string | undefined,
+    signal: AbortSignal,
+  ): ReadDelivery =>
+  async (task, request, account) => {
+    const answer = await callAgent({
+      agentUrl: agent.url,
+      protocol: agent.protocol,
+      token,
+      task,
+      // Not sent with a read.
+      idempotencyKey: randomUUID(),
+      request,
+      ...(account && {
+        sinceV3: { account: { brand: { domain: account.brandDomain }, operator: account.operator } },
+      }),
+      signal,
+    });
+    // This process ends. Another one asks again.
+    signal.throwIfAborted();
+    return answer;
+  };
+
+interface ReportRun extends Omit<ReportOf, 'day' | 'listed'> {
+  readonly customerId: number;
+  readonly sellerId: number;
+  readonly nowMs: number;
+  readonly call: ReadDelivery;
 }
 
+const accountsIn = (references: readonly SellerReference[]): readonly (SellerAccount | undefined)[] => [
+  ...new Map(references.map(({ account }) => [JSON.stringify(account), account])).values(),
+];
+
+/** Media buys that one request names. */
+const NAMED_MAX = 100;
+
+/** Undefined: all at once, for sellers that list none. */
+const piecesOf = (listed: ListedBuys | undefined): readonly (readonly string[] | undefined)[] => {
+  if (listed === undefined) return [undefined];
+  const ids = [...listed.keys()];
+  const pieces = Math.ceil(ids.length / NAMED_MAX);
+  return Array.from({ length: pieces }, (_, n) => ids.slice(n * NAMED_MAX, (n + 1) * NAMED_MAX));
+};
+
+/** A seller may know some of an account's brands only: the others are asked for anyway, at the usual pace. */
+const reportAll = async (options: SellerReportsOptions, run: ReportRun): Promise<Failure | undefined> => {
+  const accounts = accountsIn(run.references);
+  const failures: Failure[] = [];
+  for (const account of accounts) {
+    const failure = await reportAccount(options, run, account);
+    if (failure !== undefined) failures.push(failure);
+  }
+  const [first] = failures;
+  return first && failures.length < accounts.length ? { ...first, pauses: 1 } : first;
+};
+
 /** One day at a time: only then are totals of all metrics known to be the day's. */
-const ask = (
-  { callAgent }: SellerReportsOptions,
-  { agent, token, of: { day }, signal }: Question,
-): Promise<AgentAnswer> =>
-  callAgent({
-    agentUrl: agent.url,
-    protocol: agent.protocol,
-    token,
-    task: 'get_media_buy_delivery',
-    // Not sent with a read.
-    idempotencyKey: randomUUID(),
-    request: { start_date: day, end_date: day },
-    signal,
-  });
+const reportAccount = async (
+  options: SellerReportsOptions,
+  run: ReportRun,
+  account: SellerAccount | undefined,
+): Promise<Failure | undefined> => {
+  const { nowMs, call } = run;
+  const firstDay = dayOfMs(nowMs) - DAYS_ASKED + 1;
+  const sinceMs = Date.parse(dayText(firstDay));
+  const days = Array.from({ length: DAYS_ASKED }, (_, n) => dayText(firstDay + n));
+  const listed = await listMediaBuys((request) => call('get_media_buys', request, account), sinceMs);
+  if (listed !== undefined && 'outcome' in listed) return failureOf(listed);
+  for (const ids of piecesOf(listed)) {
+    for (const day of days) {
+      const request = { start_date: day, end_date: day, ...(ids && { media_buy_ids: [...ids] }) };
+      const answer = await call('get_media_buy_delivery', request, account);
+      const failure = await keep(options, run, answer, { ...run, day, listed });
+      if (failure !== undefined) return failure;
+    }
+  }
+  return undefined;
+};
 
 interface Failure {
   readonly pauses: number;
@@ -118,17 +180,21 @@ interface Failure {
   readonly reason: string;
 }
 
+const failureOf = (answer: Exclude<AgentAnswer, { readonly outcome: 'completed' }>): Failure => {
+  if (answer.outcome === 'submitted') {
+    return { pauses: 1, afterMs: 0, reason: 'The seller answered with a task instead of a report.' };
+  }
+  if (answer.outcome === 'retry') return { pauses: 1, afterMs: answer.afterMs, reason: answer.message };
+  return { pauses: REFUSED_PAUSES, afterMs: 0, reason: answer.message };
+};
+
 const keep = async (
   options: SellerReportsOptions,
   { customerId, sellerId }: { readonly customerId: number; readonly sellerId: number },
   answer: AgentAnswer,
   of: ReportOf,
 ): Promise<Failure | undefined> => {
-  if (answer.outcome === 'submitted') {
-    return { pauses: 1, afterMs: 0, reason: 'The seller answered with a task instead of a report.' };
-  }
-  if (answer.outcome === 'retry') return { pauses: 1, afterMs: answer.afterMs, reason: answer.message };
-  if (answer.outcome === 'refused') return { pauses: REFUSED_PAUSES, afterMs: 0, reason: answer.message };
+  if (answer.outcome !== 'completed') return failureOf(answer);
   const read = readReport(answer.data, of);
   if ('problem' in read) return { pauses: 1, afterMs: 0, reason: read.problem };
   await record(options, customerId, { sellerId, day: of.day }, read.buys);

@@ -1,12 +1,19 @@
 import { z } from 'zod';
+import type { SellerRequest } from '../../../domain/proposals/events.ts';
 import type { DeliveredBuy } from '../../../domain/reporting/events.ts';
 import type { JsonObject } from '../../../shared/event-store/event-store.ts';
+import type { ListedBuys } from './list-media-buys.ts';
+import { ReferringBuy, referenceOf } from './media-buy-reference.ts';
 
 export interface SellerReference {
   /** That a proposal request gave the seller. */
   readonly buyerRef: string;
   readonly campaign: NonNullable<DeliveredBuy['campaign']>;
+  /** That the same request named to the seller. */
+  readonly account?: SellerAccount;
 }
+
+export type SellerAccount = NonNullable<SellerRequest['account']>;
 
 export interface ReportOf {
   /** `YYYY-MM-DD`, UTC. */
@@ -14,6 +21,8 @@ export interface ReportOf {
   readonly references: readonly SellerReference[];
   /** Media buys without a reference may be another account's, unless no other one has asked this seller. */
   readonly isOnlyAccount: boolean;
+  /** Their references count for reports that repeat none. */
+  readonly listed: ListedBuys | undefined;
 }
 
 /** Limit for an event's data: the media buys after it are left out. */
@@ -21,8 +30,6 @@ const BYTES_MAX = 200_000;
 /** Well within the numbers that are exact in JSON, also in millionths. */
 const VALUE_MAX = 1_000_000_000_000;
 
-/** Ids are shown and compared unchanged, so a part of one would be another id. */
-const Id = z.string().regex(/^[^\p{Cc}\p{Cs}]{1,200}$/u);
 const Value = z
   .number()
   .min(0)
@@ -42,14 +49,7 @@ const Metrics = z.object(metrics);
 const Currency = z.string().regex(/^[A-Z]{3}$/);
 const Instant = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
 
-/** AdCP 3 has no member for the reference: sellers repeat it in the member of AdCP 2, in `ext` or in `context`. */
-const Reference = z.object({ buyer_ref: z.string().nullish() }).nullish();
-
-const MediaBuy = z.object({
-  media_buy_id: Id,
-  buyer_ref: z.string().nullish(),
-  context: Reference,
-  ext: Reference,
+const MediaBuy = ReferringBuy.extend({
   currency: Currency.nullish(),
   totals: z.unknown().optional(),
   daily_breakdown: z.array(z.unknown()).nullish(),
@@ -80,7 +80,7 @@ export const readReport = (data: JsonObject | undefined, of: ReportOf): ReadRepo
   for (const item of parsed.data.media_buy_deliveries) {
     const { data: buy } = MediaBuy.safeParse(item);
     if (buy === undefined || buys.has(buy.media_buy_id)) continue;
-    const reference = buy.buyer_ref ?? buy.ext?.buyer_ref ?? buy.context?.buyer_ref ?? undefined;
+    const reference = referenceOf(buy) ?? of.listed?.get(buy.media_buy_id);
     const campaign = reference === undefined ? undefined : campaigns.get(reference);
     if (reference === undefined ? !of.isOnlyAccount : campaign === undefined) continue;
     const values = valuesOf(parsed.data, buy, of.day);
@@ -98,7 +98,7 @@ export const readReport = (data: JsonObject | undefined, of: ReportOf): ReadRepo
   return { buys: [...buys.values()] };
 };
 
-/** Totals count only with a period of one day: many sellers report the whole lifetime regardless of the dates. */
+/** Totals count only with a period within the day: many sellers report the whole lifetime regardless of the dates. */
 const valuesOf = (answer: Answer, buy: MediaBuy, day: string) => {
   const broken = (buy.daily_breakdown ?? []).flatMap((one) => Dated.safeParse(one).data ?? []);
   const ofDay = isDay(answer.reporting_period, day)
@@ -114,9 +114,9 @@ const valuesOf = (answer: Answer, buy: MediaBuy, day: string) => {
 
 const DAY_MS = 86_400_000;
 
-/** Sellers end a day at its last second, at the next midnight, or now. */
+/** A media buy may start during the day. Sellers end a day at its last second, at the next midnight, or now. */
 const isDay = (period: Answer['reporting_period'], day: string): boolean => {
   if (period === undefined) return false;
   const startMs = Date.parse(`${day}T00:00:00Z`);
-  return period.start === startMs && period.end >= startMs && period.end <= startMs + DAY_MS;
+  return period.start >= startMs && period.end >= period.start && period.end <= startMs + DAY_MS;
 };

@@ -7,7 +7,7 @@ export type SubmittedTask = Pick<SubmittedCall, 'taskId' | 'taskOf'>;
 
 /** Changes nothing at the agent. */
 export type ReadTask = (typeof readTasks)[number];
-export const readTasks = ['get_products', 'get_media_buy_delivery'] as const;
+export const readTasks = ['get_products', 'get_media_buys', 'get_media_buy_delivery'] as const;
 
 export interface AgentCall {
   readonly agentUrl: string;
