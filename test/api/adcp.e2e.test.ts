@@ -12,7 +12,7 @@ import { openObjectStore } from '../../shared/storage/open-object-store.ts';
 import { connectV2, officialClients, type ToolClient } from '../support/mcp-clients.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { startSellers, type TestSellers } from '../support/sellers.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 
 /** The exchange as an AdCP agent, in front of sellers that are built with the official server builder. */
 

@@ -12,7 +12,7 @@ import { fingerprintOf } from '../../shared/idempotency/request-fingerprint.ts';
 import { invalid, refusalOf } from '../support/api-client.ts';
 import { hostileUrls } from '../support/hostile-urls.ts';
 import { noSnapshots } from '../support/two-processes.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
 let service: RunningService;

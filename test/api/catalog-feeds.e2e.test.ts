@@ -11,7 +11,7 @@ import { createOutboundFetch } from '../../shared/outbound/outbound-fetch.ts';
 import { hostileUrls } from '../support/hostile-urls.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { startSandboxAgent, type SandboxAgent } from '../support/sandbox-agent.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 
 /** Feeds of catalogs: fetched after a sync, again on schedule, and sent to agents when they change. */
 

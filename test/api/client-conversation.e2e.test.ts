@@ -9,7 +9,7 @@ import { generousLimits } from '../support/generous-limits.ts';
 import { startProgram, type Program } from '../support/program.ts';
 import { startSandboxAgent, type SandboxAgent } from '../support/sandbox-agent.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 
 /**
  * One client's whole conversation with the shipped program: it uses a key, syncs an audience of UID2 members,

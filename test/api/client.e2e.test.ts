@@ -13,7 +13,7 @@ import {
   type Exchange,
 } from '../../client/src/index.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 
 /** The client against the service, and against the service behind a proxy that loses requests and answers. */
 

@@ -11,7 +11,7 @@ import { connectV1, type ToolClient } from '../support/mcp-clients.ts';
 import { startReportingSellers, type ReportingSellers } from '../support/reporting-sellers.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { startSandboxAgent, type SandboxAgent } from '../support/sandbox-agent.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 
 /** The delivery report over HTTP, of conversions and of sellers built with the official server builder. */
 

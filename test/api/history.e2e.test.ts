@@ -5,7 +5,7 @@ import type { CauseNode } from '../../domain/history/cause-resource.ts';
 import type { Change } from '../../domain/history/change-resource.ts';
 import type { HistoryEvent } from '../../query/history/event-resource.ts';
 import { invalid, notFound, refusalOf } from '../support/api-client.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import type { AuditLog } from '../../domain/history/audit-log-resource.ts';
 import { png as pngOf } from '../support/sample-media.ts';

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import type { NewEvent } from '../../shared/event-store/event-store.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 
 /** Pages through a long list over HTTP from the first to the last item. */
 

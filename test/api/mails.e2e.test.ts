@@ -7,7 +7,7 @@ import { exchange } from '../support/program.ts';
 import { refusal, startMailServer, type MailServer } from '../support/mail-server.ts';
 import { startRunningService, type RunningService } from '../support/running-service.ts';
 import { composeSample, sampleKeys, sampleLink } from '../support/sample-mails.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 
 /** Mails over SMTP with a login, each with another end. Then all outputs are searched for what they contain. */
 

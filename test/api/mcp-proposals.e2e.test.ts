@@ -5,7 +5,7 @@ import { systemClock as clock } from '../../shared/async/clock.ts';
 import { connectV2, type ToolClient } from '../support/mcp-clients.ts';
 import { startRunningService, type RunningService } from '../support/running-service.ts';
 import { startSellers, type TestSellers } from '../support/sellers.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 
 /** An agent asks sellers for proposals and reads what campaigns delivered. */
 

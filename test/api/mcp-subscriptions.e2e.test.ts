@@ -9,7 +9,7 @@ import { systemClock as clock } from '../../shared/async/clock.ts';
 import { startAnotherNode, type AnotherNode } from '../support/another-node.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { startSellers, type TestSellers } from '../support/sellers.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 
 /** Clients follow resources: on one process, which does not apply events, while changes are made on another. */
 

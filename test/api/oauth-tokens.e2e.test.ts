@@ -13,7 +13,7 @@ import {
   type OAuthService,
 } from '../support/oauth-service.ts';
 import { startProgram, type Program } from '../support/program.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 import type { TestAccount } from '../support/running-service.ts';
 
 /** Codes and refresh tokens that are used twice, at once or late, on one process and on two. */

@@ -12,7 +12,7 @@ import { linkIn, mailTo } from '../support/outbox-link.ts';
 import { GOOD_PASSWORD, Person, signIn, signUp, type SignedUp } from '../support/person.ts';
 import { readOutbox } from '../support/read-mail.ts';
 import { startRunningService, type RunningService } from '../support/running-service.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 
 const NEXT_PASSWORD = 'seven brown badgers';
 const reset = '/auth/password-reset';

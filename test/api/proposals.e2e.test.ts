@@ -10,7 +10,7 @@ import { exchange, startProgram, type Program } from '../support/program.ts';
 import { startExampleSeller } from '../support/example-sellers.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { startSellers, type TestSellers } from '../support/sellers.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 
 /** Proposal requests over HTTP, answered by sellers that were built with the official server builder. */
 

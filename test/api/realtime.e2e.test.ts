@@ -12,7 +12,7 @@ import { startOAuthService, TestClient, type OAuthService } from '../support/oau
 import { Person, signIn, signUp } from '../support/person.ts';
 import type { RunningService, TestAccount } from '../support/running-service.ts';
 import { openStream, type Frame, type OpenStream } from '../support/sse.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 
 const SHORT: Partial<HubTimes> = { heartbeat: 500, cursor: 3_500 };
 

@@ -13,7 +13,7 @@ import { apiOf, conflict, invalid, notFound, refusalOf, type Api } from '../supp
 import { operate, type PrintedValue } from '../support/program.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { png } from '../support/sample-media.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 import { upload } from '../support/uploads.ts';
 
 let service: RunningService;

@@ -7,7 +7,7 @@ import { conflict, invalid, notFound, refusalOf } from '../support/api-client.ts
 import { startRunningService, type RunningService } from '../support/running-service.ts';
 import { mailTo } from '../support/outbox-link.ts';
 import { GOOD_PASSWORD, Person, signIn, signUp, type SignedUp } from '../support/person.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 
 const path = '/api/v2/accounts/current/sessions';
 

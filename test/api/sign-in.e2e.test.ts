@@ -10,7 +10,7 @@ import { startRunningService, type RunningService } from '../support/running-ser
 import { medianDifference } from '../support/median-difference.ts';
 import { mailTo } from '../support/outbox-link.ts';
 import { GOOD_PASSWORD, Person, signIn, signUp } from '../support/person.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 
 /** Of `passwords.ts`. */
 const WAIT_MS_MAX = 700;

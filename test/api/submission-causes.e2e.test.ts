@@ -8,7 +8,7 @@ import { systemClock } from '../../shared/async/clock.ts';
 import { createLog } from '../../app/log.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { rebuildOptions } from '../support/rebuild-options.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 
 /** The requests listed as causes of a submission that happens while a worker processes an earlier one. */
 

@@ -12,7 +12,7 @@ import { conflict, invalid, notFound, refusalOf } from '../support/api-client.ts
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { startSandboxAgent, type SandboxAgent } from '../support/sandbox-agent.ts';
 import { rebuildOptions } from '../support/rebuild-options.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 
 /** A proxy to an agent. While it is closed, no program listens at its address. */
 const startProxyTo = async (url: string) => {

@@ -6,7 +6,7 @@ import { shippedProgram } from '../support/bundles.ts';
 import { startRunningService, type RunningService } from '../support/running-service.ts';
 import { startSandboxAgent, type SandboxAgent } from '../support/sandbox-agent.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 
 const TOUR_MS_MAX = 150_000;
 

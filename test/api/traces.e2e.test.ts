@@ -7,7 +7,7 @@ import { apiOf } from '../support/api-client.ts';
 import { startSandboxAgent, type SandboxAgent } from '../support/sandbox-agent.ts';
 import { startProgram, type Program } from '../support/program.ts';
 import { createTestStores, type TestStores } from '../support/test-stores.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 import { tracePicture } from '../support/trace-picture.ts';
 import { startTraceReceiver, type ReceivedSpan, type TraceReceiver } from '../support/trace-receiver.ts';
 

@@ -7,7 +7,7 @@ import type { SyndicationResource } from '../../domain/syndication/resource.ts';
 import { startProgram, type Program } from '../support/program.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { startSandboxAgent, type SandboxAgent } from '../support/sandbox-agent.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 
 /** An AdCP agent that does not answer: its registration, repeated checks, and toggles for it. */
 

@@ -7,7 +7,7 @@ import { linkIn } from '../support/outbox-link.ts';
 import { GOOD_PASSWORD, Person, signIn } from '../support/person.ts';
 import { readMail } from '../support/read-mail.ts';
 import { startRunningService, type RunningService } from '../support/running-service.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 
 /** A mail server is set, so addresses are verified. */
 

@@ -9,7 +9,7 @@ import { foundIn } from '../support/canary/searched-texts.ts';
 import { mailTo } from '../support/outbox-link.ts';
 import { signUp } from '../support/person.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 import {
   startWebhookReceiver,
   type ReceivedWebhook,

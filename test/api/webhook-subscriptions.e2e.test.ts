@@ -23,7 +23,7 @@ import {
 import { freePort } from '../support/free-port.ts';
 import { hostileUrls } from '../support/hostile-urls.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 import { noSnapshots } from '../support/two-processes.ts';
 
 interface CreatedAnswer {

@@ -8,7 +8,7 @@ import { generousLimits } from '../support/generous-limits.ts';
 import { startProgram, type Program } from '../support/program.ts';
 import { startRunningService, type RunningService } from '../support/running-service.ts';
 import { startSandboxAgent, type SandboxAgent } from '../support/sandbox-agent.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 
 /** Work that a process has claimed when it ends, and the process that continues it. */
 

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import axe, { type AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 
 /** What every screen of the console must be: accessible, light and dark, and at most as wide as its window. */
 

@@ -6,7 +6,7 @@ import { startTcpProxy, type TcpProxy } from '../faults/kit/tcp-proxy.ts';
 import { freePort } from '../support/free-port.ts';
 import { signUp, type SignedUp } from '../support/person.ts';
 import { startRunningService, type RunningService } from '../support/running-service.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 import { describeInChromium } from './chromium.ts';
 import { startConsoleTabs, type ConsoleTabs } from './console-tabs.ts';
 

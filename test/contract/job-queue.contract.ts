@@ -6,7 +6,7 @@ import { openBullmqQueue } from '../../shared/queue/bullmq-queue.ts';
 import type { JobBackend } from '../../shared/queue/job-backend.ts';
 import { createJobMetrics } from '../../shared/queue/job-metrics.ts';
 import type { HandleJob, JobQueue, JobRun, JobProcessor } from '../../shared/queue/job-queue.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 
 export interface OpenedBackend {
   readonly backend: JobBackend;

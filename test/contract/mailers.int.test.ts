@@ -16,7 +16,7 @@ import { parseSmtpUrl } from '../../shared/mail/smtp-server.ts';
 import { refusal, startMailServer, type MailServer } from '../support/mail-server.ts';
 import { readMail } from '../support/read-mail.ts';
 import { testCertificate } from '../support/test-certificate.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 import { mailerContract } from './mailer.contract.ts';
 
 const from = { name: '', address: 'no-reply@exchange.example' };

@@ -9,7 +9,7 @@ import {
 } from '../../shared/event-store/event-store.ts';
 import { makePostgresStore, openPostgresStore } from './make-postgres-store.ts';
 import { newStream, readIds, sampleEvents } from './sample-events.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 
 /** A proxy between store and Postgres that can withhold answers, cut connections or refuse them. */
 const startProxy = async (target: URL) => {

@@ -6,7 +6,7 @@ import { START } from '../../shared/event-store/event-store.ts';
 import { createPostgresEventStore } from '../../shared/event-store/postgres/postgres-event-store.ts';
 import { createPool } from '../../shared/postgres/pool.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 import { openPostgresStore } from './make-postgres-store.ts';
 import { newStream, sampleEvents } from './sample-events.ts';
 

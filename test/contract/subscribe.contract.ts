@@ -6,7 +6,7 @@ import {
   type EventFilter,
   type Position,
 } from '../../shared/event-store/event-store.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 import type { MakeStore } from './make-store.ts';
 import {
   expectReached,

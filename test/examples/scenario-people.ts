@@ -3,7 +3,7 @@ import { insertLink, newLinkToken } from '../../command/accounts/one-time-links.
 import { codeOfStep } from '../../command/accounts/second-factor.ts';
 import { linkIn } from '../support/outbox-link.ts';
 import { readMail } from '../support/read-mail.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 import { createBrowser, type Send } from './exchanges.ts';
 import type { Scenario } from './scenario.ts';
 

@@ -5,7 +5,7 @@ import { Client } from 'pg';
 import { packageDirectory } from '../../app/version.ts';
 import { exchange, startExchange, type Program } from '../support/program.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 
 /** Sends Ctrl-C to each command of the operator's program (docs/operate/command-line.md). */
 

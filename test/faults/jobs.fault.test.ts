@@ -8,7 +8,7 @@ import { openJobBackend } from '../../shared/queue/running-jobs.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import { describeWithRedis } from '../support/describe-with-redis.ts';
 import { createTestRedis, type TestRedis } from '../support/test-redis.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 import { testProgram } from '../support/bundles.ts';
 
 /** A worker is killed during a job. The worker that takes over is killed as well. */

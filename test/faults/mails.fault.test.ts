@@ -12,7 +12,7 @@ import { readMail, readOutbox } from '../support/read-mail.ts';
 import { sampleKeys, sampleLink } from '../support/sample-mails.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { testProgram } from '../support/bundles.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 import { startSupervisor, type Supervisor } from './kit/supervisor.ts';
 
 /** Workers are killed before and after they hand mails over. No mail is lost, and a double has the same Message-ID. */

@@ -6,7 +6,7 @@ import { executeCommand } from '../../shared/aggregate/execute-command.ts';
 import { untilDefinite } from '../support/api-client.ts';
 import { exchange } from '../support/program.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 
 const EVENTS = 10_000;
 const LAG_MS_MAX = 15_000;

@@ -9,7 +9,7 @@ import { amount } from '../support/amount.ts';
 import { openWithLongTimeouts } from '../support/open-with-long-timeouts.ts';
 import { openStream, type Frame } from '../support/sse.ts';
 import { createTestStores, describeStores, type TestStores } from '../support/test-stores.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 import { startSupervisor, type Supervisor } from './kit/supervisor.ts';
 
 const KILLS = amount(4, 40);

@@ -16,7 +16,8 @@ import { openEventStoreDbStore } from '../contract/make-eventstoredb-store.ts';
 import { openPostgresStore } from '../contract/make-postgres-store.ts';
 import { startEventStoreService } from '../support/eventstoredb/event-store-service.ts';
 import { createProjectionFixture, type ProjectionFixture } from '../support/projection-fixture.ts';
-import { toyEvent, until } from '../support/toy-projection.ts';
+import { toyEvent } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 import { createRandom } from './kit/random.ts';
 
 /**

@@ -7,7 +7,7 @@ import { derivedId, notificationIdOf } from '../../shared/aggregate/ids.ts';
 import { amount } from '../support/amount.ts';
 import { openWithLongTimeouts } from '../support/open-with-long-timeouts.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 import { accountIn, appendTo, createWebhookLog } from '../support/webhook-log.ts';
 import { startSupervisor, type Supervisor } from './kit/supervisor.ts';
 

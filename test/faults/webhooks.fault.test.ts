@@ -13,7 +13,7 @@ import { apiOf, untilDefinite, type Api } from '../support/api-client.ts';
 import { openWithLongTimeouts } from '../support/open-with-long-timeouts.ts';
 import { sampleKeys } from '../support/sample-mails.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts';
 import { startSupervisor, type Supervisor } from './kit/supervisor.ts';
 

@@ -9,7 +9,7 @@ import { startEventStoreProcess } from '../support/eventstoredb/event-store-proc
 import { generousLimits } from '../support/generous-limits.ts';
 import { exchange, startProgram, type ProcessResult } from '../support/program.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 import { upload } from '../support/uploads.ts';
 
 const BYTES = Buffer.from('the bytes of an asset '.repeat(500));

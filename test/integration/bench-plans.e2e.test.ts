@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import { createBenchDatabase, openPostgres, runSql, type BenchPostgres } from '../bench/bench-database.ts';
 import type { PlanFigures } from '../bench/figures/plans.ts';
 import { forgetPlans, planLogSettings, takePlans, recordMeasurementTimes } from '../bench/plan-log.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 
 describe('the plans of a benchmark run', () => {
   let postgres: BenchPostgres;

@@ -5,7 +5,7 @@ import { ClientGoneError } from '../../shared/http/errors.ts';
 import { route } from '../../shared/http/route.ts';
 import { envelopeOf, toyClient } from '../support/toy-client.ts';
 import { startToyService, type ToyService } from '../support/toy-service.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 
 const read = (path: string) =>
   ({

@@ -5,7 +5,7 @@ import type { HandedOverContext, HandedOverRoute } from '../../shared/http/route
 import { specifiedLimits } from '../../shared/limits/limits.ts';
 import { createToyOrigins, ownAppOrigin } from '../support/toy-origins.ts';
 import { rawExchange } from '../support/raw-http.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 import { goodKey, startToyService, type ToyOptions, type ToyService } from '../support/toy-service.ts';
 
 let toys: ToyService | undefined;

@@ -14,7 +14,7 @@ import { freePort } from '../support/free-port.ts';
 import { exchangeApart, startExchange, type Program } from '../support/program.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { openStream } from '../support/sse.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 import {
   startWebhookReceiver,
   type ReceivedWebhook,

@@ -7,7 +7,8 @@ import { createSnapshotStore } from '../../shared/aggregate/snapshots.ts';
 import { toNewEvents } from '../../shared/aggregate/recorded-domain-event.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
-import { silent, until } from '../support/toy-projection.ts';
+import { silent } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 
 /** An account whose members came, changed and left 5,000 times, and one with 10,000 members. */
 

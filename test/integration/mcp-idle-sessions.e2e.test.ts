@@ -4,7 +4,7 @@ import { freePort } from '../support/free-port.ts';
 import { generousLimits } from '../support/generous-limits.ts';
 import { startProgram } from '../support/program.ts';
 import { startRunningService } from '../support/running-service.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 
 const SESSIONS = 1_000;
 const SESSIONS_OF_CREDENTIAL = 20;

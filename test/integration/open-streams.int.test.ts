@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { createOpenStreams, type StreamLease } from '../../shared/limits/open-streams.ts';
 import { useReadModelDatabase } from '../support/read-model-database.ts';
 import { amount } from '../support/amount.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 
 const database = useReadModelDatabase();
 const log = pino({ level: 'silent' });

@@ -11,7 +11,7 @@ import { sampleEvent } from '../contract/sample-events.ts';
 import { exchange, type ProcessResult } from '../support/program.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 import { rebuildOptions } from '../support/rebuild-options.ts';
 
 /** Every command on real stores: its JSON output and exit status. */

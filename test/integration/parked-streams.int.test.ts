@@ -2,7 +2,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/gl
 import { listParked } from '../../projections/engine/parked-streams.ts';
 import { retryAllParked, retryParked } from '../../projections/engine/retry-parked.ts';
 import { createProjectionFixture, type ProjectionFixture } from '../support/projection-fixture.ts';
-import { appendToys, createToy, toyEvent, toyStream, until } from '../support/toy-projection.ts';
+import { appendToys, createToy, toyEvent, toyStream } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 
 let fixture: ProjectionFixture;
 beforeAll(async () => {

@@ -15,8 +15,8 @@ import {
   silent,
   toyEvent,
   toyStream,
-  until,
 } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 import { testProgram } from '../support/bundles.ts';
 
 let fixture: ProjectionFixture;

@@ -5,7 +5,7 @@ import { addressOf, startTcpProxy, throughProxy, type TcpProxy } from '../faults
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { describeWithRedis } from '../support/describe-with-redis.ts';
 import { createTestRedis } from '../support/test-redis.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 
 const describeRedis = await describeWithRedis();
 const testRedis = createTestRedis();

@@ -8,7 +8,7 @@ import { specifiedLimits, type LimitName } from '../../shared/limits/limits.ts';
 import { createRateLimits, type RateLimits } from '../../shared/limits/rate-limits.ts';
 import { createPool } from '../../shared/postgres/pool.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 
 const log = pino({ level: 'silent' });
 const open = (options: {

@@ -6,7 +6,7 @@ import { describeWithHaproxy, startHaproxy, type Haproxy } from '../support/hapr
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { freePort } from '../support/free-port.ts';
 import { framesOf } from '../support/sse.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 
 const IDLE_SECONDS = 30;
 

@@ -18,7 +18,7 @@ import { openWithLongTimeouts } from '../support/open-with-long-timeouts.ts';
 import { startRunningService, type RunningService } from '../support/running-service.ts';
 import { chainsOf, SlowReader } from '../support/slow-reader.ts';
 import { createTestStores, type TestStores } from '../support/test-stores.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 
 /** The system buffers about 4 MB of a connection, so the feed must be larger. */
 const LARGE_EVENTS = 1_500;

@@ -6,7 +6,7 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { createRateLimits, type RateLimits } from '../../shared/limits/rate-limits.ts';
 import { specifiedLimits } from '../../shared/limits/limits.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 
 /** A server that answers like a Redis with the policy. */
 const startRedisThatSays = async (policy: string): Promise<Server> => {

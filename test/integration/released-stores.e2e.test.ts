@@ -7,7 +7,7 @@ import { generousLimits } from '../support/generous-limits.ts';
 import { exchange, startProgram, type Program } from '../support/program.ts';
 import { backupOf, folderOf, readIds, type ReleasedAnswers } from '../support/released-dump.ts';
 import { createEmptyDatabase, type TestDatabase } from '../support/test-database.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 
 /** This version on the stores of each release: `npm run released:dump` wrote them with that release. */
 

@@ -18,7 +18,7 @@ import { openWithLongTimeouts } from '../support/open-with-long-timeouts.ts';
 import { sampleKeys } from '../support/sample-mails.ts';
 import { testCertificate } from '../support/test-certificate.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts';
 
 interface NewSubscription {

@@ -13,7 +13,7 @@ import { webhookFanOut } from '../../projections/webhook-fan-out.ts';
 import { openWithLongTimeouts } from '../support/open-with-long-timeouts.ts';
 import { rebuildOptions } from '../support/rebuild-options.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 import { accountIn, appendTo, createWebhookLog, type WebhookLog } from '../support/webhook-log.ts';
 
 /** Rebuilding the read models sends nothing again. */

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe } from '@jest/globals';
 import { freePort } from './free-port.ts';
-import { until } from './toy-projection.ts';
+import { until } from './until.ts';
 
 const PROGRAM = '/usr/sbin/haproxy';
 

@@ -3,7 +3,7 @@ import type { ApiAnswer } from './api-client.ts';
 import { GOOD_PASSWORD, Person, type SignedUp } from './person.ts';
 import { readOutbox } from './read-mail.ts';
 import type { RunningService } from './running-service.ts';
-import { until } from './toy-projection.ts';
+import { until } from './until.ts';
 
 export const invitations = '/api/v2/accounts/current/invitations';
 export const members = '/api/v2/accounts/current/members';

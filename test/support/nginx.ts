@@ -6,7 +6,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe } from '@jest/globals';
-import { until } from './toy-projection.ts';
+import { until } from './until.ts';
 
 const PATH = '/usr/sbin/nginx';
 

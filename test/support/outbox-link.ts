@@ -1,6 +1,6 @@
 import { readOutbox } from './read-mail.ts';
 import type { RunningService } from './running-service.ts';
-import { until } from './toy-projection.ts';
+import { until } from './until.ts';
 
 const mailsTo = async (
   { dataDir }: Pick<RunningService, 'dataDir'>,

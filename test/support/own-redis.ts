@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Redis } from 'ioredis';
 import { freePort } from './free-port.ts';
-import { until } from './toy-projection.ts';
+import { until } from './until.ts';
 
 /** A dedicated Redis, for tests to break. */
 export interface OwnRedis {

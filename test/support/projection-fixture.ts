@@ -7,7 +7,8 @@ import { createPostgresEventStore } from '../../shared/event-store/postgres/post
 import { createPool } from '../../shared/postgres/pool.ts';
 import type { ProjectionProgress } from '../../shared/follow-log/projection-progress.ts';
 import { createTestDatabase } from './test-database.ts';
-import { projectorPool, silent, toyTables, until } from './toy-projection.ts';
+import { projectorPool, silent, toyTables } from './toy-projection.ts';
+import { until } from './until.ts';
 
 /** A database with the toy read model's tables. Every test calls `open`, which empties it. */
 export interface ProjectionFixture {

@@ -1,5 +1,5 @@
 import { apiOf } from './api-client.ts';
-import { until } from './toy-projection.ts';
+import { until } from './until.ts';
 
 /** What `test/released/<version>/` has of the stores of a release: a backup, and what the API answered then. */
 

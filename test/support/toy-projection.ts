@@ -120,16 +120,3 @@ export const appendToys = async (
   }
   return streams * rounds;
 };
-
-/** Long enough for a busy machine, but below a test's timeout. */
-const UNTIL_MS_MAX = 45_000;
-
-/** Polls until `condition` holds. @returns how long it took, in ms @throws Error after `timeoutMs` */
-export const until = async (condition: () => Promise<boolean>, timeoutMs = UNTIL_MS_MAX): Promise<number> => {
-  const start = performance.now();
-  while (!(await condition())) {
-    if (performance.now() - start > timeoutMs) throw new Error(`not within ${timeoutMs} ms`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-  return performance.now() - start;
-};

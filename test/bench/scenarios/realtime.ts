@@ -9,7 +9,7 @@ import { measureCollected } from '../../support/collected-memory.ts';
 import { openWithLongTimeouts } from '../../support/open-with-long-timeouts.ts';
 import { sampleKeys } from '../../support/sample-mails.ts';
 import { framesOf } from '../../support/sse.ts';
-import { until } from '../../support/toy-projection.ts';
+import { until } from '../../support/until.ts';
 import { startChildServer } from '../child-server.ts';
 import { alternate, lineOf, quantile, type Line } from '../measure.ts';
 import { startService } from '../service-process.ts';

@@ -6,7 +6,7 @@ import { parseKeyRing } from '../../../shared/secrets/key-ring.ts';
 import { createSecretStore } from '../../../shared/secrets/secret-store.ts';
 import { apiOf } from '../../support/api-client.ts';
 import { sampleKeys } from '../../support/sample-mails.ts';
-import { until } from '../../support/toy-projection.ts';
+import { until } from '../../support/until.ts';
 import { insertDeliveries, insertEndpoint } from '../../support/webhook-rows.ts';
 import { startChildServer, type ChildServer } from '../child-server.ts';
 import { alternateAmong, lineOf, quantile, type Line } from '../measure.ts';

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { GOOD_PASSWORD, type SignedUp } from '../../support/person.ts';
-import { until } from '../../support/toy-projection.ts';
+import { until } from '../../support/until.ts';
 import { problemsOf, untilTrue } from '../console-checks.ts';
 import { arrive, fillIn, MARKUP, newAddress, type ConsoleJourney } from '../console-journey.ts';
 import { press, tabTo, type } from '../keyboard.ts';

@@ -3,7 +3,7 @@ import { expect, it } from '@jest/globals';
 import type { Page, Request } from 'playwright-core';
 import { linkIn, mailTo } from '../../support/outbox-link.ts';
 import { exchange } from '../../support/program.ts';
-import { until } from '../../support/toy-projection.ts';
+import { until } from '../../support/until.ts';
 import { problemsOf } from '../console-checks.ts';
 import {
   arrive,

@@ -5,7 +5,7 @@ import { systemClock as clock } from '../../../shared/async/clock.ts';
 import type { SignedUp } from '../../support/person.ts';
 import { startReportingSellers, type ReportingSellers } from '../../support/reporting-sellers.ts';
 import { startSellers, type TestSellers } from '../../support/sellers.ts';
-import { until } from '../../support/toy-projection.ts';
+import { until } from '../../support/until.ts';
 import { problemsOf, takeDocumentPicture, untilShown, untilTrue } from '../console-checks.ts';
 import { MARKUP, type ConsoleJourney } from '../console-journey.ts';
 import { press, tabTo } from '../keyboard.ts';

@@ -4,7 +4,7 @@ import { sleep } from '../../../shared/async/backoff.ts';
 import { untilDefinite } from '../api-client.ts';
 import type { TestAccount } from '../running-service.ts';
 import { startSandboxAgent } from '../sandbox-agent.ts';
-import { until } from '../toy-projection.ts';
+import { until } from '../until.ts';
 import { newSecret, type CanaryRun } from './canary-run.ts';
 import { echoingWays, startEchoingAgent, type EchoingAgent } from './echoing-agent.ts';
 

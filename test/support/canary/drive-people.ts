@@ -7,7 +7,7 @@ import { OAuthBrowser } from '../oauth-browser.ts';
 import { pkce, registerClient, TestClient, useToken } from '../oauth-service.ts';
 import { Person } from '../person.ts';
 import { readMail } from '../read-mail.ts';
-import { until } from '../toy-projection.ts';
+import { until } from '../until.ts';
 import { newSecret, type CanaryRun } from './canary-run.ts';
 
 const current = '/api/v2/accounts/current';

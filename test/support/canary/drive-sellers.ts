@@ -4,7 +4,7 @@ import { systemClock as clock } from '../../../shared/async/clock.ts';
 import { untilDefinite } from '../api-client.ts';
 import type { TestAccount } from '../running-service.ts';
 import { startSellers } from '../sellers.ts';
-import { until } from '../toy-projection.ts';
+import { until } from '../until.ts';
 import { newSecret, type CanaryRun } from './canary-run.ts';
 import { echoingWays, startEchoingAgent } from './echoing-agent.ts';
 
