@@ -6,7 +6,7 @@ import { conversionRun, describe as text, isBroken, isExact } from './conversion
 
 const seed = Number(process.env['FAULT_SEED'] ?? Math.floor(Math.random() * 1_000_000));
 /** `CONVERSION_EVENTS=2000000` for the long form. */
-const distinct = Number(process.env['CONVERSION_EVENTS'] ?? amount(20_000, 100_000));
+const distinct = Number(process.env['CONVERSION_EVENTS'] ?? amount(10_000, 100_000));
 
 describe('conversion events during kills, cut connections, lost replies and damaged segments', () => {
   it('each event is accepted, stored and counted once', async () => {

@@ -6,7 +6,7 @@ import { onBothStores, sampleDefects } from './kit/sample-defects.ts';
 import { mutants } from './mutants.ts';
 
 const seed = Number(process.env['FAULT_SEED'] ?? Math.floor(Math.random() * 1_000_000));
-const SIZE = { commands: amount(200, 1_500), crashes: amount(20, 150), faults: amount(24, 200) };
+const SIZE = { commands: amount(120, 1_500), crashes: amount(12, 150), faults: amount(15, 200) };
 
 describe('kill -9 at failpoints, cut and stalled connections', () => {
   it('nothing is lost or doubled, repeats get the same answer, and read models equal the folded streams', async () => {

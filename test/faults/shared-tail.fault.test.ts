@@ -27,7 +27,7 @@ import { createRandom } from './kit/random.ts';
 
 const SEED = Number(process.env['FAULT_SEED'] ?? Math.floor(Math.random() * 1_000_000));
 /** `FAULT_ROUNDS=200` for the long form. */
-const ROUNDS = Number(process.env['FAULT_ROUNDS'] ?? 25);
+const ROUNDS = Number(process.env['FAULT_ROUNDS'] ?? 15);
 const CATEGORIES = ['apple', 'pear', 'fig'];
 const EVENTS_OF_APPEND = 150;
 /** Long enough for more events than the tail holds: the read model must read pages afterwards. */
@@ -220,7 +220,7 @@ it.each([
     }
     const head = await writer.head();
     for (const n of wantedBy.keys()) {
-      await until(async () => comparePositions(await checkpointOf(n), head) >= 0);
+      await until(async () => comparePositions(await checkpointOf(n), head) >= 0, 240_000);
     }
 
     const events: RecordedEvent[] = [];

@@ -17,7 +17,7 @@ const seconds = process.env['SYNDICATION_SECONDS'] ?? '';
 
 const allRuns = [
   { jobs: 'postgres', toggles: amount(25, 500), kills: amount(5, 30), crowd: amount(30, 300) },
-  { jobs: 'redis', toggles: amount(100, 5_000), kills: amount(20, 300), crowd: amount(50, 10_000) },
+  { jobs: 'redis', toggles: amount(50, 5_000), kills: amount(10, 300), crowd: amount(50, 10_000) },
 ] as const;
 const runs = allRuns.filter(({ jobs }) => only === '' || jobs === only);
 const numbersOf = ({ jobs, toggles, kills, crowd }: (typeof allRuns)[number]) => ({

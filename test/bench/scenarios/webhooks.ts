@@ -66,7 +66,7 @@ export const webhookDeliveries: Scenario = async (bench) => {
       insertEndpoint(pool, secrets, { url: `${target}/ours/all/${n}`, customerId: 1_000 + (n % ACCOUNTS) }),
     ),
   );
-  const each = bench.quick ? 250 : 2_000;
+  const each = bench.quick ? 100 : 2_000;
   const count = each * ENDPOINTS;
   // All wait before the first is sent, as all bodies of the bare loop exist before.
   const ours = async (): Promise<number> => {
