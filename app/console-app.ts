@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { Readable } from 'node:stream';
-import { gzipSync } from 'node:zlib';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 import { z } from 'zod';
 import { notFound } from '../shared/http/errors.ts';
 import { route, type Route } from '../shared/http/route.ts';
@@ -21,8 +22,12 @@ const mediaTypes: Readonly<Record<string, string>> = {
 interface ConsoleFile {
   readonly contentType: string;
   readonly plain: Buffer;
-  readonly gzip: Buffer;
+  /** Once it was asked for. */
+  compressed?: Promise<Buffer>;
 }
+
+/** Not when the process starts: all files together take longer than the rest of the service. */
+const compressed = (file: ConsoleFile): Promise<Buffer> => (file.compressed ??= promisify(gzip)(file.plain));
 
 interface BuiltConsole {
   readonly page: string;
@@ -41,7 +46,7 @@ const readBuilt = (directory: string): BuiltConsole => {
   const files = readdirSync(assets).map((name) => {
     const plain = readFileSync(join(assets, name));
     const contentType = mediaTypes[extname(name)] ?? 'application/octet-stream';
-    return [name, { contentType, plain, gzip: gzipSync(plain) }] as const;
+    return [name, { contentType, plain }] as const;
   });
   return { page: readFileSync(join(directory, 'index.html'), 'utf8'), files: new Map(files) };
 };
@@ -98,7 +103,7 @@ const assetRoute = (files: BuiltConsole['files']): Route =>
       const file = files.get(params.file);
       if (file === undefined) throw notFound('file');
       const isCompressed = /\bgzip\b/.test(accepted);
-      const bytes = isCompressed ? file.gzip : file.plain;
+      const bytes = isCompressed ? await compressed(file) : file.plain;
       return {
         status: 200,
         bytes: {
