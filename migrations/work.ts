@@ -33,7 +33,7 @@ export const work = {
         table.timestamp('failed_at');
         // The span whose trace the work continues (W3C).
         table.text('traceparent');
-        // The correlation id of the event that requested the work last.
+        // The correlation id of the event or the request that led to the work last.
         table.text('correlation_id');
         table.primary(['kind', 'customer_id', 'key']);
         const isFree = knex.whereNull('leased_until');

@@ -60,7 +60,7 @@ export const invite = async (
   context: CommandContext,
 ): Promise<SentInvitation> => {
   const { pool, clock } = writes;
-  const { customerId, commandId, hasRunBefore } = context;
+  const { customerId, commandId, requestId, correlationId = requestId, hasRunBefore } = context;
   const invitationId = derivedId(commandId, 'invitation');
   const now = isoTimestamp(clock.now());
   const command = { type: 'InviteUser', now, invitationId, role, invitedBy } as const;
@@ -74,7 +74,7 @@ export const invite = async (
   }
   const { invitedAt: createdAt = now } = accountOf(outcome).invitations[invitationId] ?? {};
   const expiresAt = invitationEnd(createdAt);
-  const token = await announce(writes, invitation, expiresAt);
+  const token = await announce(writes, invitation, expiresAt, correlationId);
   return { invitation: invitationResource({ ...invitation, createdAt, expiresAt }), token };
 };
 
@@ -97,6 +97,7 @@ export const announce = async (
   { pool, clock, keys, linkTokenOf }: InvitationWrites,
   invitation: InvitationKey,
   expiresAt: string,
+  correlationId?: string,
 ): Promise<string> => {
   const { customerId, invitationId } = invitation;
   const token = await linkTokenOf(invitationId);
@@ -104,7 +105,8 @@ export const announce = async (
     if (!(await announceInvitation(client, invitation))) return;
     const validMs = Math.max(0, Date.parse(expiresAt) - clock.now());
     await insertLink(client, token, { purpose: 'invitation', customerId, subject: invitationId, validMs });
-    await requestMail(client, keys, customerId, invitationId, { type: 'invitation' });
+    const request = { type: 'invitation' };
+    await requestMail(client, keys, { customerId, mailId: invitationId, request, correlationId });
   });
   return token;
 };

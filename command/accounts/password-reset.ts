@@ -25,9 +25,14 @@ export interface ResetWrites extends PasswordWrites, FactorWrites {
 export const requestReset = (
   { pool, keys }: PasswordWrites,
   email: string,
-  { commandId }: RequestContext,
+  { commandId, requestId }: RequestContext,
 ): Promise<void> =>
-  requestMail(pool, keys, NO_ACCOUNT, derivedId(commandId, 'mail'), { type: 'password-reset', email });
+  requestMail(pool, keys, {
+    customerId: NO_ACCOUNT,
+    mailId: derivedId(commandId, 'mail'),
+    request: { type: 'password-reset', email },
+    correlationId: requestId,
+  });
 
 /** Uses the link. The ticket derives from the command, so that a repeat gets the same one. */
 export const verifyReset = async (

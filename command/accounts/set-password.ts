@@ -39,15 +39,19 @@ export const setPassword = async (
 ): Promise<boolean> => {
   const { pool, clock, keys } = writes;
   const { customerId, userId } = user;
-  const { commandId } = context;
+  const { commandId, requestId, correlationId = requestId } = context;
   const now = isoTimestamp(clock.now());
   accountOf(await runOnAccount(writes, { type: 'SetPassword', now, userId, by }, context));
   const ended = await inTransaction(pool, async (client) => {
     if (!(await setPasswordRow(client, user, passwordHash, before))) return undefined;
     const isFirstProof = by === 'reset' && (await verifyAddress(client, user));
     const grantIds = isFirstProof ? await endAccessRows(client, user) : [];
-    const notice = { type: 'password-changed', userId };
-    await requestMail(client, keys, customerId, derivedId(commandId, 'notice'), notice);
+    await requestMail(client, keys, {
+      customerId,
+      mailId: derivedId(commandId, 'notice'),
+      request: { type: 'password-changed', userId },
+      correlationId,
+    });
     const reason = by === 'change' ? 'password-changed' : 'password-reset';
     return { grantIds, sessions: await endSessionsOfUser(client, user, reason, keepsSession) };
   });

@@ -38,9 +38,14 @@ const checked = async (
 const requestSignUpMail = (
   { pool, keys }: { readonly pool: Pool; readonly keys: () => Promise<KeyRing> },
   pending: PendingSignUp,
-  { commandId }: RequestContext,
+  { commandId, requestId }: RequestContext,
 ): Promise<void> =>
-  requestMail(pool, keys, NO_ACCOUNT, derivedId(commandId, 'mail'), { type: 'sign-up', ...pending });
+  requestMail(pool, keys, {
+    customerId: NO_ACCOUNT,
+    mailId: derivedId(commandId, 'mail'),
+    request: { type: 'sign-up', ...pending },
+    correlationId: requestId,
+  });
 
 /** Where addresses are verified: the account opens from the mail. */
 export const requestSignUp = async (

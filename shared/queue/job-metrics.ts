@@ -1,6 +1,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 
-export type JobOutcome = 'completed' | 'retried' | 'failed' | 'stalled';
+const outcomes = ['completed', 'retried', 'failed', 'stalled'] as const;
+export type JobOutcome = (typeof outcomes)[number];
 
 export interface JobMetrics {
   ended(queue: string, outcome: JobOutcome): void;
@@ -8,6 +9,7 @@ export interface JobMetrics {
 
 export const createJobMetrics = (
   registry: Registry,
+  queues: readonly string[],
   waiting: () => Promise<Readonly<Record<string, number>>>,
 ): JobMetrics => {
   const jobs = new Counter({
@@ -16,6 +18,8 @@ export const createJobMetrics = (
     labelNames: ['queue', 'outcome'],
     registers: [registry],
   });
+  // Prometheus sees no increase in a series that begins with 1: an alert would miss the first job that fails.
+  for (const queue of queues) for (const outcome of outcomes) jobs.inc({ queue, outcome }, 0);
   const gauge = new Gauge({
     name: 'exchange_jobs_waiting',
     help: 'Jobs that wait for their turn',

@@ -58,7 +58,8 @@ export const startJobs = (options: RunningJobsOptions): RunningJobs => {
   const { log, registry } = options;
   const ending = new AbortController();
   let opened: OpenJobs | undefined;
-  const metrics = createJobMetrics(registry, () => waitingIn(opened).catch(() => ({})));
+  const queues = options.kinds.map(({ name }) => name);
+  const metrics = createJobMetrics(registry, queues, () => waitingIn(opened).catch(() => ({})));
 
   const open = async (): Promise<void> => {
     for (let attempt = 1; !ending.signal.aborted && opened === undefined; attempt++) {

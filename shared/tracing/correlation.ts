@@ -39,11 +39,11 @@ export const withEventsOf = <T>(events: readonly CorrelatedEvent[], run: () => T
 
 /**
  * The correlation id of work that a batch requests: that of the last event of the stream whose id is the entry's key,
- * else that of the account's last event in the batch. Undefined outside of a batch.
+ * else that of the account's last event in the batch. Outside of a batch, that of the work which requests it.
  */
 export const correlationFor = (customerId: number, key: string): string | undefined => {
   const found = batches.getStore()?.();
-  return found?.ofStream.get(key) ?? found?.ofAccount.get(customerId);
+  return found === undefined ? work.getStore() : (found.ofStream.get(key) ?? found.ofAccount.get(customerId));
 };
 
 /** Runs work: its log lines have the correlation id. */

@@ -12,6 +12,8 @@ export interface WorkRequest {
   /** Default: now. */
   readonly dueAt?: string | undefined;
   readonly data?: JsonObject;
+  /** Default: that of the batch or of the work that requests it. */
+  readonly correlationId?: string | undefined;
 }
 
 /** Text order equals number order. */
@@ -70,7 +72,11 @@ export const requestWork = async (
       keepsData,
       isAgain,
       textArray(sorted.map(({ customerId }) => traceparentFor(customerId) ?? '')),
-      textArray(sorted.map(({ customerId, key }) => correlationFor(customerId, key) ?? '')),
+      textArray(
+        sorted.map(
+          ({ customerId, key, correlationId }) => correlationId ?? correlationFor(customerId, key) ?? '',
+        ),
+      ),
     ],
   });
 };

@@ -6,6 +6,8 @@ import { collectTexts, filesOf, foundIn, tablesOf } from '../support/canary/sear
 import { exchange } from '../support/program.ts';
 import { refusal, startMailServer, type MailServer } from '../support/mail-server.ts';
 import { startRunningService, type RunningService } from '../support/running-service.ts';
+import { invitations } from '../support/invited.ts';
+import { GOOD_PASSWORD, signUp } from '../support/person.ts';
 import { composeSample, sampleKeys, sampleLink } from '../support/sample-mails.ts';
 import { until } from '../support/until.ts';
 
@@ -46,7 +48,11 @@ afterAll(async () => {
 const request = async (kind: string, customerId: number, name: string | null = 'Zoë'): Promise<string> => {
   const mailId = randomUUID();
   const { pool, keys } = service.installation;
-  await requestMail(pool, keys, customerId, mailId, { to: `${kind}-${mailId}@buyer.example`, name });
+  await requestMail(pool, keys, {
+    customerId,
+    mailId,
+    request: { to: `${kind}-${mailId}@buyer.example`, name },
+  });
   return mailId;
 };
 
@@ -110,4 +116,25 @@ it('mails arrive, or show why not, and no address, link or password is anywhere 
   const links = await Promise.all(ids.map(sampleLink));
   const tokens = links.map((link) => link.slice(link.indexOf('=') + 1));
   expect(foundIn(places, [PASSWORD, 'buyer.example', ...tokens])).toEqual([]);
+});
+
+it('leads from a mail that waits to the request that caused it', async () => {
+  const api = await startRunningService({ ROLES: 'api,projector' });
+  try {
+    const { person, email } = await signUp(api);
+    const answers = [
+      await person.post('/auth/password-reset/request', { email }),
+      await person.post('/auth/signup', { email, password: GOOD_PASSWORD, company: 'Acme' }),
+      await person.post(invitations, { email: 'invited@buyer.example', role: 'member' }),
+      await person.post('/auth/password', { currentPassword: GOOD_PASSWORD, newPassword: 'five red herons' }),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([202, expect.any(Number), 201, 204]);
+    const { rows } = await api.pool.query<{ id: string }>(
+      `select correlation_id as id from work_list where kind = 'mail'`,
+    );
+    const requests = answers.map(({ headers }) => headers.get('x-request-id'));
+    expect(rows.map(({ id }) => id).toSorted()).toEqual(requests.toSorted());
+  } finally {
+    await api.stop();
+  }
 });

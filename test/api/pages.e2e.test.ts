@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { chmod, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -11,7 +10,6 @@ import { shippedProgram } from '../support/bundles.ts';
 import {
   comparisonOf,
   isStarting,
-  printed,
   scriptOf,
   settingsOf,
   stepsOf,
@@ -19,6 +17,7 @@ import {
   type Step,
 } from '../support/runnable-page.ts';
 import { freePort } from '../support/free-port.ts';
+import { runSteps } from '../support/run-steps.ts';
 import { startRunningService, type RunningService } from '../support/running-service.ts';
 import { startSandboxAgent, type SandboxAgent } from '../support/sandbox-agent.ts';
 
@@ -50,22 +49,26 @@ const run = async (
   // As in the folder of the program.
   await symlink(join(packageDirectory, 'node_modules'), join(folder, 'node_modules'));
   const receiver = `127.0.0.1:${await freePort()}`;
-  const script = scriptOf(steps)
-    // In one pass: a port of this run may begin with the digits of another of these.
-    .replaceAll(/http:\/\/127\.0\.0\.1:(3000|4300)\b/g, (_, port) =>
-      port === '3000' ? service.baseUrl : new URL(agent.url).origin,
-    )
-    .replaceAll(/127\.0\.0\.1:4400\b/g, receiver)
-    .replaceAll("4400, '127.0.0.1'", `${new URL(`http://${receiver}`).port}, '127.0.0.1'`)
-    .replaceAll('.data/', `${service.dataDir}/`)
-    .replaceAll(/npx exchange/g, `"${process.execPath}" --no-warnings "${shippedProgram('exchange.js')}"`);
-  expect(script).not.toMatch(/npm |npx |127\.0\.0\.1:(?:3000|4300|4400)\b/);
+  const edit = (script: string): string =>
+    script
+      // In one pass: a port of this run may begin with the digits of another of these.
+      .replaceAll(/http:\/\/127\.0\.0\.1:(3000|4300)\b/g, (_, port) =>
+        port === '3000' ? service.baseUrl : new URL(agent.url).origin,
+      )
+      .replaceAll(/127\.0\.0\.1:4400\b/g, receiver)
+      .replaceAll("4400, '127.0.0.1'", `${new URL(`http://${receiver}`).port}, '127.0.0.1'`)
+      .replaceAll('.data/', `${service.dataDir}/`)
+      .replaceAll(/npx exchange/g, `"${process.execPath}" --no-warnings "${shippedProgram('exchange.js')}"`);
+  expect(edit(scriptOf(steps))).not.toMatch(/npm |npx |127\.0\.0\.1:(?:3000|4300|4400)\b/);
+  await mkdir(join(folder, 'statuses'));
   await writeFile(join(folder, 'curl'), CURL);
   await chmod(join(folder, 'curl'), 0o755);
   const which = spawn('which', ['curl'], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const child = spawn('bash', ['-eu', '-c', `mkdir "$STATUSES"\n${script}`], {
-    cwd: folder,
-    env: {
+  const ended = new AbortController();
+  releases.push(async () => ended.abort());
+  const outputs = await runSteps(steps, {
+    folder,
+    environment: {
       ...service.stores,
       PATH: `${folder}:${process.env['PATH']}`,
       REAL_CURL: (await text(which.stdout)).trim(),
@@ -74,27 +77,8 @@ const run = async (
       DATA_DIR: service.dataDir,
       SECRET_KEYS: `test:${'A'.repeat(43)}`,
     },
-    stdio: ['ignore', 'pipe', 'pipe'],
-    // A process group, with the programs that the page starts in the background.
-    detached: true,
-  });
-  const killAll = (): void => {
-    try {
-      process.kill(-(child.pid ?? 0), 'SIGKILL');
-    } catch {
-      // All have ended.
-    }
-  };
-  child.once('exit', killAll);
-  // A page may wait for an event that never happens.
-  releases.push(async () => killAll());
-  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
-  const outputs = printed(stdout);
-  const failed = child.exitCode === 0 ? undefined : steps[outputs.length]?.command;
-  expect({ status: child.exitCode, failed, stderr }).toEqual({
-    status: 0,
-    failed,
-    stderr: expect.any(String),
+    edit,
+    signal: ended.signal,
   });
   const heads = await Promise.all(
     (await readdir(join(folder, 'statuses'))).map((name) => read(join(folder, 'statuses', name))),

@@ -1,84 +1,62 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { z } from 'zod';
 import { packageDirectory } from '../../app/version.ts';
-import {
-  createArguments,
-  readComposeFile,
-  type ComposeFile,
-  type Container,
-  type Service,
-  type Settings,
-} from './compose-file.ts';
 import { run, until, type Docker } from './docker.ts';
 
-/** The containers of a Compose file, with its networks and volumes. */
+export type Settings = Readonly<Record<string, string>>;
+
+/** The containers of Compose files. */
 export interface Deployment {
   readonly containers: readonly string[];
+  /** For other programs that call Compose. */
+  readonly environment: Settings;
+  /** Runs Compose. @returns what it prints @throws Error when it fails */
+  compose(...words: readonly string[]): Promise<string>;
   /** Runs the operator's command. @returns what it prints @throws Error when it fails */
   operate(...words: readonly string[]): Promise<string>;
+  /** Runs `deploy/compose.sh`. @returns what it prints @throws Error when it fails */
+  script(...words: readonly string[]): Promise<string>;
   /** The address at which this machine reaches a container, also in networks without a way out. */
   addressOf(container: string): Promise<string>;
   /** Ends a container as a crash does. @returns how long it was away, until it is healthy again, in ms */
   kill(container: string): Promise<number>;
 }
 
-/** The file of the checkout. */
-export const composeFileOf = async (settings: Settings): Promise<ComposeFile> =>
-  readComposeFile(await readFile(join(packageDirectory, 'docker-compose.yml'), 'utf8'), settings);
+const Config = z.object({ services: z.record(z.string(), z.object({ image: z.string() })) });
 
-/** Starts every service of the file after those on which it depends. */
-export const deploy = async (docker: Docker, file: ComposeFile): Promise<Deployment> => {
-  const { name: project, services } = file;
+/** Compose in the folder of the program, where this process is. The settings take the place of `.env`. */
+const composeOf =
+  (environment: Settings) =>
+  (...words: readonly string[]): Promise<string> =>
+    run('/usr/bin/docker', ['compose', ...words], environment);
+
+/** The images of the services, also of those that only a profile starts. */
+export const imagesOf = async (docker: Docker, settings: Settings): Promise<Settings> => {
+  const compose = composeOf({ ...docker.environment, ...settings });
+  const { services } = Config.parse(
+    JSON.parse(await compose('--profile', '*', 'config', '--format', 'json')),
+  );
+  return Object.fromEntries(Object.entries(services).map(([name, { image }]) => [name, image]));
+};
+
+/** Starts the services of the files that `COMPOSE_FILE` names, with empty volumes. */
+export const deploy = async (docker: Docker, settings: Settings): Promise<Deployment> => {
   await clean(docker);
-  for (const [network, { internal, driver_opts: options }] of Object.entries(file.networks)) {
-    const settings = Object.entries(options).flatMap(([option, value]) => ['--opt', `${option}=${value}`]);
-    await docker(
-      'network',
-      'create',
-      ...(internal ? ['--internal'] : []),
-      ...settings,
-      `${project}_${network}`,
-    );
-  }
-  const create = async (container: Container, command?: readonly string[]): Promise<void> => {
-    await docker(...createArguments(container, project, packageDirectory, command));
-    for (const network of container.service.networks.slice(1)) {
-      const { name, alias } = container;
-      await docker('network', 'connect', '--alias', alias, `${project}_${network}`, name);
-    }
-  };
-
-  const started = new Map<string, readonly string[]>();
-  const start = async (alias: string): Promise<void> => {
-    const service = services[alias];
-    if (service === undefined) throw new Error(`no service ${alias}`);
-    if (started.has(alias)) return;
-    for (const [needed, { condition }] of Object.entries(service.depends_on)) {
-      await start(needed);
-      if (condition === 'service_healthy') await allHealthy(docker, started.get(needed) ?? []);
-    }
-    const names = namesOf(project, alias, service);
-    for (const name of names) {
-      await create({ name, alias, service });
-      await docker('start', name);
-    }
-    started.set(alias, names);
-  };
-  for (const [alias, { profiles }] of Object.entries(services)) if (profiles.length === 0) await start(alias);
-  const containers = [...started.values()].flat();
+  const environment = { ...docker.environment, ...settings };
+  const compose = composeOf(environment);
+  await compose('up', '--detach', '--no-build', '--pull', 'never');
+  const containers = (await docker('ps', '--format', '{{.Names}}')).split('\n').toSorted();
   await allHealthy(docker, containers);
-
-  let commands = 0;
   return {
     containers,
-    operate: async (...words) => {
-      const service = services['operator'];
-      if (service === undefined) throw new Error('no service for the operator');
-      commands += 1;
-      const name = `${project}-operator-${commands}`;
-      await create({ name, alias: 'operator', service }, words);
-      return docker('start', '--attach', name);
-    },
+    environment,
+    compose,
+    operate: (...words) => compose('run', '--rm', '--no-TTY', 'operator', ...words),
+    script: (...words) =>
+      run('sh', ['-c', 'cd "$0" && sh deploy/compose.sh "$@" 2>&1', packageDirectory, ...words], {
+        ...environment,
+        // Debian's client is the one that belongs to its daemon.
+        PATH: `/usr/bin:${process.env['PATH'] ?? ''}`,
+      }),
     addressOf: async (container) => {
       const format = '{{range .NetworkSettings.Networks}}{{.IPAddress}} {{end}}';
       return (await docker('inspect', '--format', format, container)).split(' ')[0] ?? '';
@@ -99,9 +77,6 @@ export const deploy = async (docker: Docker, file: ComposeFile): Promise<Deploym
     },
   };
 };
-
-const namesOf = (project: string, alias: string, service: Service): readonly string[] =>
-  Array.from({ length: service.deploy?.replicas ?? 1 }, (_, index) => `${project}-${alias}-${index + 1}`);
 
 const pidOf = async (docker: Docker, container: string): Promise<number> =>
   Number(await docker('inspect', '--format', '{{.State.Pid}}', container));

@@ -55,8 +55,9 @@ export interface Docker {
 /**
  * A daemon with its own images, containers and volumes, apart from the machine's: the images of this test have the names
  * of published ones.
+ * @param config the client's folder (`DOCKER_CONFIG`)
  */
-export const startDocker = async (folder: string): Promise<Docker> => {
+export const startDocker = async (folder: string, config: string): Promise<Docker> => {
   await mkdir(folder, { recursive: true });
   const socket = `unix://${join(folder, 'docker.sock')}`;
   const log = await open(join(folder, 'dockerd.log'), 'w');
@@ -69,7 +70,7 @@ export const startDocker = async (folder: string): Promise<Docker> => {
   const daemon = spawn('dockerd', flags(options), { stdio: ['ignore', log.fd, log.fd] });
   const ended = once(daemon, 'exit');
   // The builder of Docker itself: BuildKit would fetch the frontend that `# syntax=` names from a registry.
-  const environment = { DOCKER_HOST: socket, DOCKER_BUILDKIT: '0' };
+  const environment = { DOCKER_HOST: socket, DOCKER_BUILDKIT: '0', DOCKER_CONFIG: config };
   // Debian's client belongs to Debian's daemon. A newer one elsewhere in the path may refuse it.
   const docker = (...words: readonly string[]) => run('/usr/bin/docker', words, environment);
   await until('dockerd answers', async () => {

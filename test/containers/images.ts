@@ -5,6 +5,18 @@ import { packageDirectory } from '../../app/version.ts';
 import { locateBinaries } from '../../shared/postgres/embedded/binaries.ts';
 import { run, type Docker } from './docker.ts';
 
+/** How the stand-in of EventStoreDB is started. */
+export const EVENTSTORE_COMMAND = [
+  'node',
+  '/usr/local/eventstore.mjs',
+  '--host',
+  '0.0.0.0',
+  '--port',
+  '2113',
+  '--folder',
+  '/var/lib/eventstore',
+] as const;
+
 /** Stand-ins of published images, by the names that `Dockerfile` and the Compose file use for these. */
 export interface ImageNames {
   readonly node: string;
@@ -82,7 +94,7 @@ const dockerfiles = ({ node }: ImageNames): Readonly<Record<keyof ImageNames, re
     'RUN install -d -o node /var/lib/eventstore',
     'USER node',
     'VOLUME /var/lib/eventstore',
-    'CMD ["node", "/usr/local/eventstore.mjs", "--host", "0.0.0.0", "--port", "2113", "--folder", "/var/lib/eventstore"]',
+    `CMD ${JSON.stringify(EVENTSTORE_COMMAND)}`,
   ],
 });
 

@@ -19,7 +19,7 @@ const log = pino({ level: 'silent' });
 export const jobQueueContract = (open: () => Promise<OpenedBackend>): void => {
   let opened: OpenedBackend;
   const registry = new Registry();
-  const metrics = createJobMetrics(registry, async () => ({}));
+  const metrics = createJobMetrics(registry, [], async () => ({}));
   const queues: JobQueue[] = [];
   const running: JobProcessor[] = [];
   beforeAll(async () => {

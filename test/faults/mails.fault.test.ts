@@ -65,9 +65,10 @@ const requestSome = async (): Promise<readonly string[]> => {
   // Half of them for people without an account.
   await Promise.all(
     ids.map((id, n) =>
-      requestMail(installation.pool, installation.keys, n % 2 === 0 ? 0 : n, id, {
-        to: addressOf(id),
-        name: 'Zoë',
+      requestMail(installation.pool, installation.keys, {
+        customerId: n % 2 === 0 ? 0 : n,
+        mailId: id,
+        request: { to: addressOf(id), name: 'Zoë' },
       }),
     ),
   );

@@ -76,7 +76,7 @@ const failing = (error: Error): Mailer => ({
 });
 const request = async (customerId = NO_ACCOUNT, to = ADDRESS): Promise<string> => {
   const mailId = randomUUID();
-  await requestMail(pool, keys, customerId, mailId, { type: 'hello', to, name: 'Zoë' });
+  await requestMail(pool, keys, { customerId, mailId, request: { type: 'hello', to, name: 'Zoë' } });
   return mailId;
 };
 
@@ -123,19 +123,24 @@ describe('a requested mail', () => {
 
   it('exists with the transaction that requests it, or not at all', async () => {
     const mailId = randomUUID();
+    const mail = { customerId: 7, mailId, request: { to: ADDRESS } };
     const refused = inTransaction(pool, async (client) => {
-      await requestMail(client, keys, 7, mailId, { to: ADDRESS });
+      await requestMail(client, keys, mail);
       throw new Error('the command is refused');
     });
     await expect(refused).rejects.toThrow('refused');
     expect([await entries(), await sealed()]).toEqual([[], []]);
-    await inTransaction(pool, (client) => requestMail(client, keys, 7, mailId, { to: ADDRESS }));
+    await inTransaction(pool, (client) => requestMail(client, keys, mail));
     expect([(await entries()).length, await sealed()]).toEqual([1, [mailId]]);
   });
 
   it('is sent once when it is requested twice', async () => {
     const mailId = await request();
-    await requestMail(pool, keys, NO_ACCOUNT, mailId, { to: ADDRESS, name: 'Zoë' });
+    await requestMail(pool, keys, {
+      customerId: NO_ACCOUNT,
+      mailId,
+      request: { to: ADDRESS, name: 'Zoë' },
+    });
     expect([await workOnce(list, kindWith()), await workOnce(list, kindWith())]).toEqual([1, 0]);
   });
 

@@ -1,4 +1,4 @@
-import { withEventsOf } from '../../shared/tracing/correlation.ts';
+import { withCorrelation, withEventsOf } from '../../shared/tracing/correlation.ts';
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Pool } from 'pg';
@@ -312,8 +312,8 @@ describe('the work list', () => {
     },
   );
 
-  it('knows the request that an entry belongs to: by its own stream, else by the last event of the account', async () => {
-    const [own, other, later] = [randomUUID(), randomUUID(), randomUUID()];
+  it('knows the request that an entry belongs to: by its own stream, else by the last event of the account or by the work', async () => {
+    const [own, other, later, next] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()];
     const event = (stream: string, customerId: number, correlationId: string) => ({
       stream,
       metadata: { customerId, correlationId },
@@ -325,9 +325,10 @@ describe('the work list', () => {
     ];
     await withEventsOf(batch, () => ask([own, 1], [other, 1]));
     await ask([later, 1]);
-    const offered = await offer(3);
+    await withCorrelation('of the work', () => ask([next, 1]));
+    const offered = await offer(4);
     const byKey = Object.fromEntries(offered.map(({ key, correlationId }) => [key, correlationId]));
-    expect(byKey).toEqual({ [own]: 'first', [other]: 'second', [later]: null });
+    expect(byKey).toEqual({ [own]: 'first', [other]: 'second', [later]: null, [next]: 'of the work' });
   });
 
   it('waits for a projection that writes an entry, up to a time limit', async () => {

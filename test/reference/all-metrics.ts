@@ -89,7 +89,7 @@ const sources = (pool: Pool): readonly Source[] => [
     about: 'In processes with the role `worker`.',
     register: (registry) => {
       createWorkMetrics(registry, pool, []);
-      createJobMetrics(registry, async () => ({}));
+      createJobMetrics(registry, [], async () => ({}));
       createWebhookMetrics(registry, pool);
     },
   },

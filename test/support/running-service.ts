@@ -18,6 +18,7 @@ import { createLog } from '../../app/log.ts';
 import { operatorStoreTimeouts, requestStoreTimeouts } from '../../app/store-timeouts.ts';
 import { apiOf, type Api } from './api-client.ts';
 import { createInvariantCheck } from './answer-invariants.ts';
+import type { EventStoreProcess } from './eventstoredb/event-store-process.ts';
 import { generousLimits } from './generous-limits.ts';
 import { createResponseCheck } from './response-check.ts';
 import type { TestRedis } from './test-redis.ts';
@@ -40,6 +41,8 @@ export interface RunningService {
   readonly databaseUrl: string;
   /** The settings of its stores, for another process of the same installation. */
   readonly stores: Readonly<Record<string, string>>;
+  /** The EventStoreDB in memory that has its events, if any. */
+  readonly eventStore: EventStoreProcess | undefined;
   /** The part of Redis that it uses, if any. */
   readonly redis: TestRedis | undefined;
   /** For assertions beyond the answers, and for changes that no route can make. */
@@ -118,6 +121,7 @@ export const startRunningService = async (
     metrics: async () => (await fetch(`${service.operatorUrl}/metrics`)).text(),
     databaseUrl: stores.settings.DATABASE_URL,
     stores: stores.settings,
+    eventStore: stores.eventStore,
     redis: stores.redis,
     dataDir: config.DATA_DIR,
     installation: service.installation,

@@ -11,23 +11,30 @@ export const MAIL = 'mail';
 /** The account of mails to people without one. */
 export const NO_ACCOUNT = 0;
 
+export interface MailRequest {
+  readonly customerId: number;
+  readonly mailId: string;
+  /** What `ComposeMail` needs to write the mail. */
+  readonly request: JsonObject;
+  /** Of the API request that leads to the mail. Undefined in workers, whose work has its own. */
+  readonly correlationId?: string | undefined;
+}
+
 /**
  * Both rows or none, and an id that waits already changes nothing. Only the sealed request may contain an
  * address: the work list and its jobs are in clear.
  * @param database a client takes part in the transaction of its owner
- * @param request what `ComposeMail` needs to write the mail
  */
 export const requestMail = async (
   database: Pool | ClientBase,
   keys: () => Promise<KeyRing>,
-  customerId: number,
-  mailId: string,
-  request: JsonObject,
+  mail: MailRequest,
 ): Promise<void> => {
   if (database instanceof Pool) {
-    return inTransaction(database, (client) => requestMail(client, keys, customerId, mailId, request));
+    return inTransaction(database, (client) => requestMail(client, keys, mail));
   }
+  const { customerId, mailId, request, correlationId } = mail;
   const owner = { kind: MAIL, id: mailId };
   await createSecretStore(database, keys).put(customerId, mailId, JSON.stringify(request), owner);
-  await requestWork(database, MAIL, [{ customerId, key: mailId, revision: 1 }]);
+  await requestWork(database, MAIL, [{ customerId, key: mailId, revision: 1, correlationId }]);
 };

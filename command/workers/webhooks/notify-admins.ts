@@ -33,7 +33,7 @@ export const createNotifyAdmins =
         // The path may contain a token.
         const { host } = new URL(url);
         const request = { type: 'webhook-failing', userId, subscriptionId, host, notice };
-        await requestMail(client, keys, customerId, mailId, request);
+        await requestMail(client, keys, { customerId, mailId, request });
       }
     });
   };
