@@ -85,7 +85,9 @@ export const addLogCommands = (program: OperatorCommand, tools: Tools): void => 
     .description('Lists the public keys of all checkpoints, for LOG_VERIFY_KEYS.')
     .action(async () => {
       const { pool } = await tools.installation();
-      for (const key of await listPublicKeys(pool, logKeysOf(tools.config()))) {
+      const keys = await listPublicKeys(pool, logKeysOf(tools.config()));
+      if (keys.length === 0) tools.remark('No checkpoint is signed, and LOG_SIGNING_KEYS is not set.');
+      for (const key of keys) {
         const [id, publicKey] = key.split(':');
         tools.print({ id, publicKey }, key);
       }

@@ -9,6 +9,7 @@ import type { Installation } from '../../app/installation.ts';
 import { createLog } from '../../app/log.ts';
 import { START, type RecordedEvent } from '../../shared/event-store/event-store.ts';
 import { fillTable, setSequences, tableColumns, withCopyClient } from '../../shared/postgres/copy-tables.ts';
+import { withoutForcedPolicies } from '../../shared/postgres/isolate-tenants.ts';
 import { countServices } from '../../shared/postgres/running-services.ts';
 import { checkSecrets } from '../../shared/secrets/check-secrets.ts';
 import { keyRingOf } from '../../shared/secrets/key-ring.ts';
@@ -161,19 +162,28 @@ const restoreDatabase = async (
   await client.query('begin');
   await mark(client, marker);
   await client.query(`truncate ${[...there.keys()].map((name) => `"${name}"`).join(', ')}`);
-  for (const [name, { columns, rows: expected }] of Object.entries(manifest.tables)) {
+  await withoutForcedPolicies(client, () => fillTables(client, there, manifest, folder));
+  await setSequences(client, manifest.sequences);
+  await client.query('commit');
+  await client.query('analyze');
+};
+
+const fillTables = async (
+  client: Client,
+  there: ReadonlyMap<string, readonly string[]>,
+  { tables, version }: Manifest,
+  folder: string,
+): Promise<void> => {
+  for (const [name, { columns, rows: expected }] of Object.entries(tables)) {
     const lacking = columns.filter((column) => there.get(name)?.includes(column) !== true);
     if (lacking.length > 0) {
       throw new RestoreError(
-        `this version has no ${name}.${lacking[0]}: restore with version ${manifest.version}, then update`,
+        `this version has no ${name}.${lacking[0]}: restore with version ${version}, then update`,
       );
     }
     const found = await fillTable(client, name, columns, tablePath(folder, name));
     if (found !== expected) throw new RestoreError(`${name}: ${found} of ${expected} rows were restored`);
   }
-  await setSequences(client, manifest.sequences);
-  await client.query('commit');
-  await client.query('analyze');
 };
 
 /** @returns their number */

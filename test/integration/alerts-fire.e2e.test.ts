@@ -20,7 +20,7 @@ import { startPrometheus, type Prometheus } from '../support/prometheus.ts';
 import { describeWithPromtool } from '../support/promtool.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 import { createTestStores, type TestStores } from '../support/test-stores.ts';
-import { until } from '../support/toy-projection.ts';
+import { until } from '../support/until.ts';
 import { typicalEvent } from '../support/typical-event.ts';
 import { insertDeliveries, insertEndpoint } from '../support/webhook-rows.ts';
 

@@ -2,13 +2,14 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { appendFile, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Client } from 'pg';
 import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import type { AssetResource } from '../../domain/assets/resource.ts';
 import { apiOf } from '../support/api-client.ts';
 import { startEventStoreProcess } from '../support/eventstoredb/event-store-process.ts';
 import { generousLimits } from '../support/generous-limits.ts';
 import { exchange, startProgram, type ProcessResult } from '../support/program.ts';
-import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { createOwnedDatabase, createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { until } from '../support/until.ts';
 import { upload } from '../support/uploads.ts';
 
@@ -175,6 +176,22 @@ describe('exchange backup', () => {
     expect(stdout).toMatch(/: they match [1-9]\d* checkpoints of chain 1/);
     expect(stdout).toMatch(/^advertisers: [1-9]\d* rows, 0 differences at /m);
   }, 60_000);
+
+  it('is restored to a database of an ordinary role, whose row policies are then forced on it', async () => {
+    const owned = await createOwnedDatabase();
+    databases.push(owned);
+    const settings = { DATA_DIR: join(folder, 'owned'), DATABASE_URL: owned.url };
+    const { status, stderr } = await run(`backup restore ${backup}`, settings);
+    expect({ status, said: status === 0 ? '' : stderr }).toEqual({ status: 0, said: '' });
+    const client = new Client({ connectionString: owned.url });
+    await client.connect();
+    const { rows } = await client.query(
+      'select from pg_class where relrowsecurity and not relforcerowsecurity',
+    );
+    await client.end();
+    expect(rows).toEqual([]);
+    await served(settings, expectEverything);
+  });
 
   it('is refused by stores that are not empty', async () => {
     const settings = { DATA_DIR: join(folder, 'full'), DATABASE_URL: await database() };

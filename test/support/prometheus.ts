@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { z } from 'zod';
 import { freePort } from './free-port.ts';
-import { until } from './toy-projection.ts';
+import { until } from './until.ts';
 
 const Config = z.looseObject({
   global: z.strictObject({ scrape_interval: z.string(), evaluation_interval: z.string() }),

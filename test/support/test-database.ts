@@ -16,8 +16,8 @@ const adminUrl = (): string => {
   return url;
 };
 
-const administer = async (sql: string): Promise<void> => {
-  const client = new Client({ connectionString: adminUrl() });
+const administer = async (sql: string, connectionString = adminUrl()): Promise<void> => {
+  const client = new Client({ connectionString });
   await client.connect();
   try {
     await client.query(sql);
@@ -65,6 +65,26 @@ export const createEmptyDatabase = async (): Promise<TestDatabase> => {
   const name = newName();
   await administer(`create database ${name}`);
   return { url: urlOf(name), drop: () => drop(name) };
+};
+
+/**
+ * The same with a new role as its owner, as `deploy/create-database.sh` makes it: it may not use the role of requests, so
+ * that row policies are forced on it.
+ */
+export const createOwnedDatabase = async (): Promise<TestDatabase> => {
+  const admin = process.env['TEST_POSTGRES_ADMIN_URL'] ?? adminUrl();
+  const name = newName();
+  await administer(`create role ${name} login password 'secret'`, admin);
+  await administer(`create database ${name} owner ${name}`, admin);
+  const url = new URL(urlOf(name));
+  [url.username, url.password] = [name, 'secret'];
+  return {
+    url: url.href,
+    drop: async () => {
+      await administer(`drop database ${name} with (force)`, admin);
+      await administer(`drop role ${name}`, admin);
+    },
+  };
 };
 
 /** `insufficient_privilege`: autovacuum is using the database, and only a superuser may end it. */
