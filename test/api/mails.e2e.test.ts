@@ -132,7 +132,7 @@ it('leads from a mail that waits to the request that caused it', async () => {
     const { rows } = await api.pool.query<{ id: string }>(
       `select correlation_id as id from work_list where kind = 'mail'`,
     );
-    const requests = answers.map(({ headers }) => headers.get('x-request-id'));
+    const requests = answers.map(({ headers }) => headers.get('x-request-id') ?? '');
     expect(rows.map(({ id }) => id).toSorted()).toEqual(requests.toSorted());
   } finally {
     await api.stop();

@@ -39,7 +39,7 @@ export const run = async (
 };
 
 /** Options of a command: `--name value`. */
-export const flags = (options: Readonly<Record<string, string | number | undefined>>): readonly string[] =>
+const flags = (options: Readonly<Record<string, string | number | undefined>>): readonly string[] =>
   Object.entries(options).flatMap(([name, value]) =>
     value === undefined ? [] : [`--${name}`, String(value)],
   );

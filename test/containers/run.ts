@@ -139,6 +139,9 @@ const main = async (): Promise<void> => {
   await makeImages(docker, FOLDER, await imageNamesOf(images));
   say('the image');
   await docker('build', '--network', 'host', '--tag', images['api'] ?? '', packageDirectory);
+  const cluster = 'docker-compose.yml:docker-compose.cluster.yml';
+  const { 'eventstore-3': third } = await imagesOf(docker, { ...settings, COMPOSE_FILE: cluster });
+  if (third !== images['eventstore']) throw new Error(`${cluster}: no third node`);
   say('docker-compose.yml');
   const backup = await distributed(settings, port);
   say('docker-compose.postgres.yml');

@@ -46,7 +46,7 @@ const replace: Replacements = {
     append: async (stream, ...more) => {
       if (!broken.appends || !stream.startsWith('advertiser-')) return store.append(stream, ...more);
       await sleep(1_200);
-      throw new AppendOutcomeUnknownError('the store is away');
+      throw new AppendOutcomeUnknownError('the store does not answer');
     },
   }),
   projection: (projection) =>
@@ -64,7 +64,7 @@ const replace: Replacements = {
   },
 };
 
-/** A process with few file descriptors, whose Redis is away. It has the roles `api` and `worker`. */
+/** A process with few file descriptors, whose Redis is unavailable. It has the roles `api` and `worker`. */
 interface Poor {
   readonly program: Program;
   readonly pid: number;
@@ -94,7 +94,7 @@ let going = true;
 const loads: Promise<void>[] = [];
 const sockets: Socket[] = [];
 
-/** Repeats it until the end of the test, whatever it answers. */
+/** Repeats it until the end of the test, regardless of the answer. */
 const repeat = (everyMs: number, what: () => Promise<unknown>): void => {
   const load = async (): Promise<void> => {
     while (going) {
@@ -157,7 +157,7 @@ const breakEventStore = async (account: TestAccount): Promise<void> => {
 };
 
 const breakPoor = async (): Promise<void> => {
-  // ExchangeWorkLate, ExchangeLimitsCountedAlone: its Redis is away.
+  // ExchangeWorkLate, ExchangeLimitsCountedAlone: its Redis is unavailable.
   const anyone = new Person(poor);
   repeat(300, () => anyone.post('/auth/password-reset/request', { email: 'a@buyer.example' }));
   // ExchangeWebhooksLate

@@ -16,7 +16,7 @@ export interface MailRequest {
   readonly mailId: string;
   /** What `ComposeMail` needs to write the mail. */
   readonly request: JsonObject;
-  /** Of the API request that leads to the mail. Undefined in workers, whose work has its own. */
+  /** The API request that leads to the mail. Undefined in workers, whose work has its own. */
   readonly correlationId?: string | undefined;
 }
 
