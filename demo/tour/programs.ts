@@ -59,7 +59,7 @@ export const startPrograms = async (): Promise<StartedPrograms> => {
       ...outbound,
       DELIVERY_REPORT_SECONDS: '5',
     });
-    const [[agentUrl], [url, key, signInLink = '']] = await Promise.all([
+    const [[agentUrl], [url, key, signInLink]] = await Promise.all([
       printed(agent, /at (http:\S+)/),
       printed(service, /serving at (http:\S+)[^]*?\s(bx_\S+)[^]*?(http\S+#token=[\w-]{20,})/),
     ]);
@@ -100,13 +100,14 @@ const connectSeller = async (
   return sellerId;
 };
 
-const printed = (child: ChildProcess, pattern: RegExp): Promise<readonly string[] & [string, string]> =>
+/** @returns the groups of the pattern, once the program has printed what it matches */
+const printed = (child: ChildProcess, pattern: RegExp): Promise<[string, string, string]> =>
   new Promise((resolve, reject) => {
     let text = '';
     child.stdout?.on('data', (chunk: Buffer) => {
       text += chunk.toString();
       const match = pattern.exec(text);
-      if (match !== null) resolve([match[1] ?? '', match[2] ?? '']);
+      if (match !== null) resolve([match[1] ?? '', match[2] ?? '', match[3] ?? '']);
       else if (/Another account and key/.test(text)) {
         reject(new Error('The database is not empty. Give the tour --url and --key of the service instead.'));
       }

@@ -183,6 +183,8 @@ describe('on a running service', () => {
       const [, address = ''] = /curl -s '(\S+advertisers)'/.exec(shown) ?? [];
       const list = () => fetch(address, { headers: { Authorization: `Bearer ${key}` } });
       expect((await list()).status).toBe(200);
+      const [, link] = /as its first admin [^\n]*\n\n +(\S+)/.exec(shown) ?? [];
+      expect(link).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/console\/set-up#token=[\w-]{20,}$/);
       child.kill('SIGINT');
       expect((await exited)[0]).toBe(130);
       await expect(list()).rejects.toThrow();
