@@ -20,9 +20,13 @@ const findChromium = (): string | undefined =>
 
 /**
  * Features of Chromium that load pages for the address bar of each window, which no test sees: they took half of the
- * time of a new window.
+ * time of a new window. And one that starts a process for a page that may come, after each page.
  */
-export const UNSEEN_WINDOW_PARTS = ['WebUIOmniboxPopup', 'WebUIOmniboxAimPopup'] as const;
+export const UNSEEN_WINDOW_PARTS = [
+  'WebUIOmniboxPopup',
+  'WebUIOmniboxAimPopup',
+  'SpareRendererForSitePerProcess',
+] as const;
 
 /** A suite that needs Chromium. Without it, its tests are skipped, or fail under `CI=true`. */
 export const describeInChromium = (name: string, tests: (path: string) => void): void => {

@@ -15,12 +15,13 @@ export const untilShown = async (page: Page): Promise<void> => {
   await untilTrue(page, `document.querySelector('.mantine-Skeleton-root, .mantine-Loader-root') === null`);
 };
 
-/** What axe finds to be serious or critical. @param rules default: all of WCAG 2.2 AA */
-const seriousOf = async (page: Page, rules?: readonly string[]): Promise<readonly string[]> => {
-  const runOnly = rules ?? ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa'];
+/** What axe finds to be serious or critical. @param runOnly rules, or tags of rules */
+const seriousOf = async (page: Page, runOnly: readonly string[]): Promise<readonly string[]> => {
   if (await page.evaluate<boolean>(`globalThis.axe === undefined`)) await page.evaluate(axe.source);
   const { violations } = await page.evaluate<AxeResults>(
-    `axe.run({ runOnly: ${JSON.stringify(runOnly)}, resultTypes: ['violations'], preload: false })`,
+    `axe.run({
+      runOnly: ${JSON.stringify(runOnly)}, resultTypes: ['violations'], preload: false, iframes: false, selectors: false,
+    })`,
   );
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
@@ -65,36 +66,28 @@ const showIn = async (page: Page, colorScheme: 'light' | 'dark'): Promise<void> 
 const WIDE = { width: 1_280, height: 720 };
 const NARROW = { width: 390, height: 844 };
 
-const wideProblems = async (page: Page, name: string): Promise<readonly string[]> => {
-  await showIn(page, 'light');
-  await takePicture(page, `${name}-light`);
-  const light = await seriousOf(page);
-  await showIn(page, 'dark');
-  const dark = await seriousOf(page, ['color-contrast']);
-  await takePicture(page, `${name}-dark`);
-  await showIn(page, 'light');
-  return [...light, ...dark].map((problem) => `${name}: ${problem}`);
-};
-
-const narrowProblems = async (page: Page, name: string): Promise<readonly string[]> => {
-  // First, because it waits until the navigation has gone.
-  const wide = (await fits(page)) ? [] : ['too wide'];
-  const narrow = await seriousOf(page, ['scrollable-region-focusable', 'target-size', 'button-name']);
-  await takePicture(page, `${name}-narrow`);
-  return [...narrow, ...wide].map((problem) => `${name}: ${problem}`);
-};
+/** Everything in a wide window and light. Dark and narrow together: what depends on colours and on room. */
+const LIGHT_AND_WIDE = ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa'];
+const DARK_AND_NARROW = ['color-contrast', 'scrollable-region-focusable', 'target-size'];
 
 /** Looks at the screen that the page shows. @returns what is wrong with it */
 export const problemsOf = async (page: Page, name: string): Promise<readonly string[]> => {
-  const wide = await wideProblems(page, name);
+  await showIn(page, 'light');
+  await takePicture(page, `${name}-light`);
+  const light = await seriousOf(page, LIGHT_AND_WIDE);
   await page.setViewportSize(NARROW);
-  const narrow = await narrowProblems(page, name);
+  await showIn(page, 'dark');
+  // Before axe, because it waits until the navigation has gone.
+  const wide = (await fits(page)) ? [] : ['too wide'];
+  const dark = await seriousOf(page, DARK_AND_NARROW);
+  await takePicture(page, `${name}-narrow-dark`);
   await page.setViewportSize(WIDE);
-  return [...wide, ...narrow];
+  await showIn(page, 'light');
+  return [...light, ...wide, ...dark].map((problem) => `${name}: ${problem}`);
 };
 
-/** Goes on to another screen as a link does: the page is not loaded again. */
-const show = async (page: Page, path: string): Promise<void> => {
+/** Goes on to another screen as a link does: the page is not loaded again. @param path with `/console` */
+export const goOn = async (page: Page, path: string): Promise<void> => {
   // A new screen has a new heading; another tab of the same one does not.
   const isNew = await page.evaluate<boolean>(`(() => {
     const isNew = location.pathname !== new URL(${JSON.stringify(path)}, location).pathname;
@@ -106,11 +99,10 @@ const show = async (page: Page, path: string): Promise<void> => {
   await page.evaluate(`new Promise((resolve) => {
     requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve)));
   })`);
-  await untilShown(page);
 };
 
 /**
- * Looks at screens, one after the other at each size.
+ * Looks at screens, one after the other.
  * @param paths below `/console`
  * @param look is called with each of them in a wide window
  */
@@ -121,14 +113,10 @@ export const problemsOfAll = async (
 ): Promise<readonly string[]> => {
   const found: string[] = [];
   for (const path of paths) {
-    await show(page, `/console${path}`);
+    await goOn(page, `/console${path}`);
+    await untilShown(page);
     await look?.(path);
-    found.push(...(await wideProblems(page, path)));
-  }
-  await page.setViewportSize(NARROW);
-  for (const path of paths) {
-    await show(page, `/console${path}`);
-    found.push(...(await narrowProblems(page, path)));
+    found.push(...(await problemsOf(page, path)));
   }
   return found;
 };

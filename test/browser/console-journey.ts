@@ -11,7 +11,7 @@ export interface ConsoleJourney {
   takeProblems(): readonly string[];
   /** A tab of a person who has just signed up, or of `user`. */
   signedIn(user?: SignedUp): Promise<{ readonly page: Page; readonly user: SignedUp }>;
-  /** @param path e.g. `/console/campaigns` */
+  /** By a link if the page shows the console already. `page.goto` always loads it. @param path e.g. `/console/campaigns` */
   goTo(page: Page, path: string): Promise<void>;
 }
 
