@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { problemsOfAll } from './console-checks.ts';
 import { describeConsole } from './console-suite.ts';
-import { dataJourneys } from './journeys/data.ts';
+import { dataJourneys, dataPages } from './journeys/data.ts';
 import { sellerJourneys } from './journeys/sellers.ts';
 import { webhookJourneys, webhookPages } from './journeys/webhooks.ts';
 
@@ -11,12 +11,12 @@ describeConsole(
   'the console, for its data',
   (journey) => {
     webhookJourneys(journey);
-    dataJourneys(journey);
+    const { agentUrl } = dataJourneys(journey);
     sellerJourneys(journey);
 
-    it('every screen of webhooks is accessible, light and dark, and fits 390 pixels', async () => {
+    it('every screen of webhooks, agents, audiences and catalogs is accessible, light and dark, and fits 390 pixels', async () => {
       const { page, user } = await journey.signedIn();
-      const pages = await webhookPages(user);
+      const pages = [...(await webhookPages(user)), ...(await dataPages(user, agentUrl()))];
       await journey.goTo(page, '/console');
       expect(await problemsOfAll(page, pages)).toEqual([]);
     });

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { expect, it } from '@jest/globals';
+import { addMember } from '../support/invited.ts';
 import type { SignedUp } from '../support/person.ts';
 import { problemsOfAll, takeDocumentPicture, untilTrue } from './console-checks.ts';
 import { MARKUP } from './console-journey.ts';
@@ -147,6 +148,14 @@ describeConsole('the console', ({ service, open, takeProblems, signedIn, goTo })
     );
     await page.getByRole('group', { name: 'Upload' }).dispatchEvent('drop', { dataTransfer: dropped });
     await page.getByText('dropped.txt is in the library').waitFor();
+    await page.getByRole('link', { name: 'dropped.txt' }).click();
+    await page.getByRole('heading', { name: 'dropped.txt' }).waitFor();
+    await page.getByRole('tab', { name: 'History' }).click();
+    await page.getByText('AssetUploaded').first().waitFor();
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('3 assets').waitFor();
+    expect(await page.getByRole('link', { name: 'dropped.txt' }).count()).toBe(0);
   });
 
   interface Sample {
@@ -213,7 +222,21 @@ describeConsole('the console', ({ service, open, takeProblems, signedIn, goTo })
     await page.getByText('What followed').click();
     await page.getByRole('main').getByText('job sellers').waitFor();
     await page.getByRole('button', { name: 'Pause' }).click();
-    await page.getByRole('button', { name: 'Go on' }).waitFor();
+    await page.getByRole('button', { name: 'Resume' }).waitFor();
+
+    await page.getByRole('link', { name: 'Home' }).click();
+    const needs = page.getByRole('list', { name: 'Needs you' }).getByRole('listitem');
+    await needs.getByText('was rejected by').waitFor();
+    await user.person.put(`/api/v2/buyer/creatives/${creativeId}/sellers/1/review`, { status: 'approved' });
+    await page.getByText('Nothing fails at present').waitFor();
+    expect(await needs.count()).toBe(0);
+
+    await goTo(page, `/console/campaigns/${campaignId}`);
+    await page.getByRole('button', { name: 'Archive' }).click();
+    await page.getByRole('dialog').getByText('this cannot be undone').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Archive' }).click();
+    await page.getByRole('button', { name: 'Resume' }).waitFor({ state: 'hidden' });
+    await expect(phase.textContent()).resolves.toBe('archived');
     expect(await page.title()).not.toBe('ran');
   });
 
@@ -257,9 +280,46 @@ describeConsole('the console', ({ service, open, takeProblems, signedIn, goTo })
     await page.getByLabel('Choose One').check();
     await page.getByLabel('Choose Two').check();
     await page.getByRole('button', { name: 'Archive' }).click();
-    await page.getByText('1 advertisers').waitFor();
+    await page.getByText('1 advertiser').waitFor();
     await page.getByRole('button', { name: 'Undo' }).click();
     await page.getByText('3 advertisers').waitFor();
+  });
+
+  it('the address names the advertiser: also an archived one, from screen to screen, and none that is not there', async () => {
+    const { page, user } = await signedIn();
+    const create = (name: string) => user.person.post<{ id: number }>('/api/v2/buyer/advertisers', { name });
+    const [first] = [await create('One'), await create('Two')];
+    const { id } = first.body.data;
+    await user.person.delete(`/api/v2/buyer/advertisers/${id}`);
+    await goTo(page, `/console/library?advertiserId=${id}`);
+    const chosen = page.getByLabel('Advertiser').locator('option:checked');
+    await page.getByText('The library is empty.').waitFor();
+    expect(await chosen.textContent()).toBe('One');
+    await page.getByRole('link', { name: 'Conversions' }).click();
+    await page.getByText('There is no event source yet.').waitFor();
+    expect([page.url(), await chosen.textContent()]).toEqual([
+      expect.stringContaining(`/conversions?advertiserId=${id}`),
+      'One',
+    ]);
+    await goTo(page, '/console/creatives?advertiserId=999999');
+    await page.getByText('an advertiser that is not there').waitFor();
+    await page.getByRole('link', { name: 'Show the newest one' }).click();
+    await page.getByText('There is no creative yet.').waitFor();
+    expect(await chosen.textContent()).toBe('Two');
+    await goTo(page, '/console/advertisers?page=9');
+    await page.getByRole('button', { name: 'This page is empty' }).click();
+    await page.getByRole('link', { name: 'Two' }).waitFor();
+  });
+
+  it('a member who is not an admin has a first page, too', async () => {
+    const { user } = await signedIn();
+    const member = await addMember(service(), user, 'member@acme.example');
+    await user.person.post('/api/v2/buyer/advertisers', { name: 'Acme' });
+    const { page } = await signedIn(member);
+    await goTo(page, '/console');
+    await page.getByText('advertiser.created').waitFor();
+    await page.getByText('Nothing fails at present').waitFor();
+    expect(await page.getByRole('list', { name: 'First steps' }).count()).toBe(0);
   });
 
   it('the first steps tick themselves off from the log', async () => {
@@ -293,12 +353,12 @@ describeConsole('the console', ({ service, open, takeProblems, signedIn, goTo })
     const paths = [
       '',
       '/advertisers',
-      ...tabsOf(`/advertisers/${advertiserId}`, 'campaigns', 'change', 'history', 'json'),
+      ...tabsOf(`/advertisers/${advertiserId}`, 'campaigns', 'delivery', 'change', 'history', 'json'),
       ...history,
       '/campaigns',
       ...tabsOf(`/campaigns/${campaignId}`, 'creatives', 'change'),
       '/creatives',
-      ...tabsOf(`/creatives/${creativeId}`, 'sellers'),
+      ...tabsOf(`/creatives/${creativeId}`, 'sellers', 'change'),
       '/library',
       '/syndication',
       '/conversions',

@@ -3,7 +3,7 @@ import { BUYER, useRead } from '../api/query.ts';
 import type { AuditEntry, CausedByRequest, CauseNode } from '../api/types.ts';
 import { State } from './badge.tsx';
 import { Who } from './changes.tsx';
-import { CopyId } from './copy-id.tsx';
+import { CopyId, shortened } from './copy-id.tsx';
 import { Go } from './go.tsx';
 import { Problem } from './problem.tsx';
 import { resourceAddress } from './resource-address.ts';
@@ -49,7 +49,7 @@ const Node = ({ node }: { readonly node: CauseNode }) => {
     return (
       <Group gap="xs" py={4}>
         <Text size="sm">
-          call of agent <b>{node.adcpAgentId}</b>: {node.task}
+          call of agent <Go to={`/agents/${node.adcpAgentId}`}>{shortened(node.adcpAgentId)}</Go>: {node.task}
         </Text>
         <State of={node.status} />
         {node.errorMessage !== undefined && <Text size="sm">{node.errorMessage}</Text>}

@@ -22,6 +22,7 @@ const origins: Readonly<Record<string, string>> = {
   API_KEY: 'with an API key',
   SESSION: 'in a browser',
   OAUTH: 'through a connected app',
+  MCP: 'through an agent (MCP)',
   USER: 'at the sign-in',
   INVITATION: 'by an invitation',
   UPLOAD: 'by an upload',

@@ -9,7 +9,8 @@ interface Props {
   readonly short?: boolean;
 }
 
-const shortened = (text: string): string =>
+/** Its beginning and its end. */
+export const shortened = (text: string): string =>
   text.length <= 14 ? text : `${text.slice(0, 8)}…${text.slice(-4)}`;
 
 /** An id that is copied by a click. */

@@ -9,6 +9,8 @@ export interface Filter {
   /** With choices it is a list, without it is a text. */
   readonly choices?: readonly (readonly [value: string, label: string])[];
   readonly type?: 'text' | 'date';
+  /** What a text looks like. */
+  readonly example?: string;
 }
 
 /** Texts are applied by Enter or when the field is left. */
@@ -64,13 +66,14 @@ interface TextProps {
   readonly apply: (name: string, value: string) => void;
 }
 
-const TextFilter = ({ filter: { name, label, type = 'text' }, value, apply }: TextProps) => {
+const TextFilter = ({ filter: { name, label, type = 'text', example }, value, apply }: TextProps) => {
   const [text, setText] = useState(value);
   return (
     <TextInput
       size="xs"
       label={label}
       type={type}
+      {...(example === undefined ? {} : { placeholder: example })}
       value={text}
       onChange={({ currentTarget }) => setText(currentTarget.value)}
       onBlur={() => apply(name, text)}

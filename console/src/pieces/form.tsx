@@ -3,6 +3,7 @@ import {
   Group,
   NativeSelect,
   Stack,
+  Text,
   Textarea,
   TextInput,
   type TextInputProps,
@@ -12,6 +13,7 @@ import {
 import { createContext, use, useId, useRef, useState, type FormEvent, type ReactNode } from 'react';
 import { problemOf, type Answer, type Call } from '../api/call.ts';
 import { useWrite } from '../api/query.ts';
+import { CopyId } from './copy-id.tsx';
 import { Problem } from './problem.tsx';
 
 interface FormState {
@@ -71,7 +73,9 @@ export const WriteForm = <Data,>(props: Props<Data>) => {
           {children}
           {problem !== undefined && !isAtField && <Problem error={error} />}
           {problem !== undefined && isAtField && problem.requestId !== undefined && (
-            <small>Request {problem.requestId}</small>
+            <Text size="sm" component="div">
+              Request <CopyId id={problem.requestId} what="request id" />
+            </Text>
           )}
           <Group>
             <Button type="submit" loading={write.isPending} {...(color === undefined ? {} : { color })}>

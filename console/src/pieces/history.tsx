@@ -1,5 +1,4 @@
 import { Alert, Button, Group, Paper, SegmentedControl, Skeleton, Slider, Stack, Text } from '@mantine/core';
-import { useState } from 'react';
 import type { Query } from '../api/call.ts';
 import { useRead } from '../api/query.ts';
 import type { HistoryEvent, HistoryPage } from '../api/types.ts';
@@ -34,11 +33,14 @@ const views = [
 
 /** Everything that has happened to an object: its revisions on a line, and five ways to look at one of them. */
 export const History = (place: HistoryPlace) => {
-  const [after, setAfter] = useState(0);
+  const [url, change] = useUrlState();
+  const after = url['after'];
+  const goAfter = (revision: number | undefined): void =>
+    change({ after: revision === undefined ? undefined : String(revision), revision: undefined });
   const { data, error, isPending } = useRead<HistoryPage>(`${place.path}/history`, {
     ...place.query,
     take: TAKE,
-    afterRevision: after === 0 ? undefined : after,
+    afterRevision: after,
   });
   if (isPending && error === null) return <Skeleton height={160} />;
   if (data === undefined) return <Problem error={error} />;
@@ -46,15 +48,15 @@ export const History = (place: HistoryPlace) => {
   return (
     <Stack>
       <Problem error={error} />
-      <Line place={place} events={data.events} />
+      <Line place={place} events={data.events} hasLater={data.nextAfterRevision !== undefined} />
       <Group>
-        {after > 0 && (
-          <Button variant="default" size="xs" onClick={() => setAfter(0)}>
+        {after !== undefined && (
+          <Button variant="default" size="xs" onClick={() => goAfter(undefined)}>
             First revisions
           </Button>
         )}
         {data.nextAfterRevision !== undefined && (
-          <Button variant="default" size="xs" onClick={() => setAfter(data.nextAfterRevision ?? 0)}>
+          <Button variant="default" size="xs" onClick={() => goAfter(data.nextAfterRevision)}>
             Later revisions
           </Button>
         )}
@@ -66,9 +68,11 @@ export const History = (place: HistoryPlace) => {
 interface LineProps {
   readonly place: HistoryPlace;
   readonly events: readonly HistoryEvent[];
+  /** Later revisions are on the next page. */
+  readonly hasLater: boolean;
 }
 
-const Line = ({ place, events }: LineProps) => {
+const Line = ({ place, events, hasLater }: LineProps) => {
   const [url, change] = useUrlState();
   const { role } = useUser();
   const last = events.length - 1;
@@ -102,7 +106,7 @@ const Line = ({ place, events }: LineProps) => {
           />
         </div>
       )}
-      <EventCard event={event} isLast={at === last} />
+      <EventCard event={event} isLast={at === last && !hasLater} />
       <SegmentedControl
         aria-label="View"
         value={view}

@@ -1,4 +1,4 @@
-import { Checkbox, Group, Paper, Pagination, Skeleton, Stack, Table, Text } from '@mantine/core';
+import { Button, Checkbox, Group, Paper, Pagination, Skeleton, Stack, Table, Text } from '@mantine/core';
 import { useState, type ReactNode } from 'react';
 import { useAnswer } from '../api/query.ts';
 import type { Query } from '../api/call.ts';
@@ -76,7 +76,15 @@ export const ListTable = <Row,>(props: Props<Row>) => {
       {isPending && error === null && <Skeleton height={200} />}
       {answer !== undefined && rows.length === 0 && (
         <Paper withBorder p="lg">
-          {isFiltered ? <Text>Nothing matches the filters.</Text> : empty}
+          {total > 0 ? (
+            <Button variant="default" size="xs" onClick={() => change({ page: undefined })}>
+              This page is empty: to the first one
+            </Button>
+          ) : isFiltered ? (
+            <Text>Nothing matches the filters.</Text>
+          ) : (
+            empty
+          )}
         </Paper>
       )}
       {rows.length > 0 && (
@@ -91,7 +99,7 @@ export const ListTable = <Row,>(props: Props<Row>) => {
         />
       )}
       <Foot
-        text={answer === undefined ? '' : `${total} ${name}`}
+        text={answer === undefined ? '' : countText(total, name)}
         pages={Math.ceil(total / TAKE)}
         page={page}
         open={(next) => change({ page: next === 1 ? undefined : String(next) })}
@@ -99,6 +107,10 @@ export const ListTable = <Row,>(props: Props<Row>) => {
     </Stack>
   );
 };
+
+/** @param name a plural, e.g. `deliveries` */
+const countText = (count: number, name: string): string =>
+  `${count.toLocaleString()} ${count === 1 ? name.replace(/ies$/, 'y').replace(/s$/, '') : name}`;
 
 /** Lists with other members than their items have it there. */
 const totalIn = (data: unknown): number | undefined =>

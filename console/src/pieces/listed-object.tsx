@@ -16,6 +16,8 @@ interface Props<Item> {
   readonly itemsOf?: (data: unknown) => readonly Item[];
   readonly idOf: (item: Item) => string;
   readonly historyPath: (id: string) => string;
+  /** Its history is not for admins only. */
+  readonly isForAll?: true;
   readonly titleOf: (item: Item) => string;
   readonly mark?: (item: Item) => ReactNode;
   readonly facts: (item: Item) => readonly (Fact | undefined | false)[];
@@ -42,7 +44,7 @@ export const ListedObject = <Item,>(props: Props<Item>) => {
       historyPath={historyPath(id)}
       historyQuery={{}}
       hasAsOf={false}
-      hasHistory={role === 'admin'}
+      hasHistory={props.isForAll === true || role === 'admin'}
       actions={item === undefined ? undefined : actions?.(item)}
       tabs={[
         {

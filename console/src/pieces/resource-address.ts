@@ -1,4 +1,4 @@
-interface Named {
+export interface NamedResource {
   readonly resourceType?: string;
   readonly resourceId?: string;
   readonly advertiserId?: number | string;
@@ -13,15 +13,16 @@ const pages: Readonly<Record<string, (id: string, advertiserId: string) => strin
   WEBHOOK_SUBSCRIPTION: (id) => `/webhooks/${id}`,
   SYNDICATION: (id, advertiserId) => `/syndication/${advertiserId}/${id}`,
   EVENT_SOURCE: (id, advertiserId) => `/event-sources/${id}?advertiserId=${advertiserId}`,
-  AUDIENCE: (_, advertiserId) => `/syndication?advertiserId=${advertiserId}&resourceType=AUDIENCE`,
-  CATALOG: (_, advertiserId) => `/syndication?advertiserId=${advertiserId}&resourceType=CATALOG`,
+  ADCP_AGENT: (id) => `/agents/${id}`,
+  AUDIENCE: (id, advertiserId) => `/audiences/${advertiserId}/${id}`,
+  CATALOG: (id, advertiserId) => `/catalogs/${advertiserId}/${id}`,
   CONVERSIONS: (_, advertiserId) => `/conversions?advertiserId=${advertiserId}`,
   API_KEY: (id) => `/api-keys/${id}`,
   BROWSER_ORIGIN: (id) => `/browser-origins/${id}`,
   CONNECTED_APP: (id) => `/connected-apps/${id}`,
   INVITATION: (id) => `/invitations/${id}`,
   USER: (id) => `/members/${id}`,
-  ASSET: (_, advertiserId) => `/library?advertiserId=${advertiserId}`,
+  ASSET: (id, advertiserId) => `/assets/${advertiserId}/${id}`,
 };
 
 /** A round belongs to a campaign, which its id does not name. */
@@ -34,7 +35,7 @@ export const resourceAddress = ({
   resourceId,
   advertiserId = '',
   url,
-}: Named): string | undefined => {
+}: NamedResource): string | undefined => {
   if (resourceId === undefined) return undefined;
   if (resourceType === 'PROPOSAL_REQUEST') return proposalRequestIn(url);
   return pages[resourceType]?.(encodeURIComponent(resourceId), String(advertiserId));

@@ -37,7 +37,11 @@ export const Time = ({ at, relative = false, zone }: Props) => {
       </Text>
     );
   return (
-    <time dateTime={at} title={`${at}${zone === undefined ? '' : `, shown in ${zone}`}`}>
+    <time
+      dateTime={at}
+      style={relative ? { whiteSpace: 'nowrap' } : {}}
+      title={`${at}${zone === undefined ? '' : `, shown in ${zone}`}`}
+    >
       {relative ? ago(at) : timeText(at, zone)}
     </time>
   );

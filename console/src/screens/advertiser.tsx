@@ -1,4 +1,4 @@
-import { Button } from '@mantine/core';
+import { Button, Group, Stack } from '@mantine/core';
 import { useParams } from '@tanstack/react-router';
 import { BUYER, useRead, useWrite } from '../api/query.ts';
 import type { Advertiser } from '../api/types.ts';
@@ -10,6 +10,7 @@ import { Problem } from '../pieces/problem.tsx';
 import { Time } from '../pieces/time.tsx';
 import { notifications } from '@mantine/notifications';
 import { CampaignTable } from './campaign/campaign-table.tsx';
+import { useNewCampaign } from './campaign/new-campaign.tsx';
 import { Delivery } from './campaign/delivery.tsx';
 
 const AdvertiserPage = () => {
@@ -47,7 +48,7 @@ const AdvertiserPage = () => {
               {
                 name: 'campaigns',
                 label: 'Campaigns',
-                content: () => <CampaignTable advertiserId={data.id} />,
+                content: () => <Campaigns advertiserId={data.id} />,
               },
               {
                 name: 'delivery',
@@ -62,6 +63,17 @@ const AdvertiserPage = () => {
             ]
       }
     />
+  );
+};
+
+const Campaigns = ({ advertiserId }: { readonly advertiserId: number }) => {
+  const { button, form } = useNewCampaign({ advertiserId });
+  return (
+    <Stack>
+      <Group>{button}</Group>
+      <CampaignTable advertiserId={advertiserId} />
+      {form}
+    </Stack>
   );
 };
 

@@ -74,7 +74,7 @@ const filters = [
     choices: [['', 'All'], ...types.map((type) => [type, type] as const)],
   },
   { name: 'resourceId', label: 'Resource id' },
-  { name: 'actions', label: 'Action' },
+  { name: 'actions', label: 'Action', example: 'CampaignUpdated' },
   {
     name: 'outcome',
     label: 'Outcome',

@@ -9,38 +9,20 @@ import type { Column } from '../pieces/list-table.tsx';
 import { Problem } from '../pieces/problem.tsx';
 import { Time, timeText } from '../pieces/time.tsx';
 import { useUrlState } from '../pieces/url-state.ts';
+import { hoursOf, useStartHour, type Hour } from './received-hours.ts';
 import { advertiserPath } from './syndicated.ts';
 
-const HOUR_S = 3_600;
 const periods = [
   ['24', 'Last 24 hours'],
   ['168', 'Last 7 days'],
   ['720', 'Last 30 days'],
 ] as const;
 
-interface Hour {
-  readonly hour: string;
-  readonly accepted: number;
-  readonly rejected: number;
-}
-
 interface Reason {
   readonly reason: string;
   readonly count: number;
   readonly lastHour: string;
 }
-
-/** Every hour of the period: the API leaves out those without events. */
-const hoursOf = ({ periodStart, periodEnd, entries }: ReceivedEvents): readonly Hour[] => {
-  const known = new Map(entries.map((entry) => [Date.parse(entry.hour), entry]));
-  const hours: Hour[] = [];
-  for (let at = Date.parse(periodStart); at <= Date.parse(periodEnd); at += HOUR_S * 1_000) {
-    const entry = known.get(at);
-    const rejected = entry?.rejected.reduce((sum, { count }) => sum + count, 0) ?? 0;
-    hours.push({ hour: new Date(at).toISOString(), accepted: entry?.accepted ?? 0, rejected });
-  }
-  return hours;
-};
 
 const reasonsOf = ({ entries }: ReceivedEvents): readonly Reason[] => {
   const reasons = new Map<string, Reason>();
@@ -98,19 +80,6 @@ export const ConversionHours = ({ advertiser }: { readonly advertiser: Advertise
       )}
     </Stack>
   );
-};
-
-/** Moves on when an hour begins. */
-const useStartHour = (hours: number): string => {
-  const [hour, setHour] = useState(() => Math.floor(Date.now() / (HOUR_S * 1_000)));
-  useEffect(() => {
-    const timer = setTimeout(
-      () => setHour((before) => before + 1),
-      (hour + 1) * HOUR_S * 1_000 - Date.now() + 1_000,
-    );
-    return () => clearTimeout(timer);
-  }, [hour]);
-  return new Date((hour - hours + 1) * HOUR_S * 1_000).toISOString();
 };
 
 const reasonColumns: readonly Column<Reason>[] = [

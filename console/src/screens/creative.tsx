@@ -10,6 +10,7 @@ import { Facts, ObjectPage } from '../pieces/object-page.tsx';
 import { Problem } from '../pieces/problem.tsx';
 import { Time } from '../pieces/time.tsx';
 import classes from './campaign.module.css';
+import { ChangeCreative } from './change-creative.tsx';
 
 const CreativePage = () => {
   const { cid = '' } = useParams({ strict: false });
@@ -31,6 +32,11 @@ const CreativePage = () => {
           : [
               { name: 'overview', label: 'Overview', content: () => <Overview creative={data} /> },
               { name: 'sellers', label: 'Sellers', content: () => <Sellers creative={data} /> },
+              {
+                name: 'change',
+                label: 'Change',
+                content: () => <ChangeCreative creativeId={cid} campaignId={data.campaigns[0]?.campaignId} />,
+              },
             ]
       }
     />
@@ -90,7 +96,7 @@ const Overview = ({ creative }: { readonly creative: CreativeDetail }) => (
     <Facts
       facts={[
         ['Format', creative.formatLabel],
-        ['In short', creative.specLine === '' ? undefined : creative.specLine],
+        ['File', creative.specLine === '' ? undefined : creative.specLine],
         ['Click leads to', creative.clickUrl],
         [
           'Campaigns',
@@ -178,7 +184,14 @@ const Sellers = ({ creative }: { readonly creative: CreativeDetail }) => {
           </Table.Tbody>
         </Table>
       </Table.ScrollContainer>
-      {creative.state !== 'ready' && <Text c="dimmed">It can be submitted when it is complete.</Text>}
+      {creative.state !== 'ready' && (
+        <Text>
+          It is a draft, so it cannot be submitted yet. Give it what its format needs:{' '}
+          <Go to="." search={{ tab: 'change' }}>
+            Change it
+          </Go>
+        </Text>
+      )}
     </Stack>
   );
 };

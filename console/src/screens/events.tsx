@@ -3,7 +3,8 @@ import { useEffect, useState } from 'react';
 import { onLiveEvent, useLiveState } from '../api/live.ts';
 import { BUYER, useRead } from '../api/query.ts';
 import type { EventPage, EventTypes, LiveEvent } from '../api/types.ts';
-import { CopyId } from '../pieces/copy-id.tsx';
+import { advertiserFilter, useAdvertisers } from '../pieces/advertiser-filter.ts';
+import { CopyId, shortened } from '../pieces/copy-id.tsx';
 import { Figures } from '../pieces/figures.tsx';
 import { Filters } from '../pieces/filters.tsx';
 import { Go } from '../pieces/go.tsx';
@@ -68,8 +69,8 @@ const Resource = ({ event: { data } }: { readonly event: LiveEvent }) => {
   return to === undefined ? (
     <CopyId id={data.resourceId} what={`${data.resourceType} id`} short />
   ) : (
-    <Go to={to} style={{ overflowWrap: 'anywhere' }}>
-      {data.resourceId}
+    <Go to={to} title={data.resourceId} style={{ whiteSpace: 'nowrap' }}>
+      {shortened(data.resourceId)}
     </Go>
   );
 };
@@ -95,6 +96,7 @@ const Events = () => {
   const [isHeld, setHeld] = useState(false);
   const { events, isRead, error } = useFeed(isHeld);
   const { data: types } = useRead<EventTypes>(`${BUYER}/webhook-event-types`);
+  const advertisers = useAdvertisers();
   const kinds = types?.eventTypes.map(({ type }) => type) ?? [];
   const groups = [...new Set(kinds.map((kind) => kind.replace(/\..*/, '.*')))];
   const chosen = events.find(({ id }) => id === url['event']);
@@ -105,7 +107,7 @@ const Events = () => {
       about="What happens to the resources of the account, as webhooks and streams report it."
       actions={
         <Button variant="default" onClick={() => setHeld(!isHeld)} aria-pressed={isHeld}>
-          {isHeld ? 'Go on' : 'Hold'}
+          {isHeld ? 'Resume' : 'Pause'}
         </Button>
       }
     >
@@ -116,7 +118,7 @@ const Events = () => {
             label: 'Kind',
             choices: [['', 'All'], ...[...groups, ...kinds].map((kind) => [kind, kind] as const)],
           },
-          { name: 'advertiserId', label: 'Advertiser id' },
+          advertiserFilter(advertisers),
         ]}
       />
       <Problem error={error} />
@@ -124,7 +126,7 @@ const Events = () => {
       {isRead && (
         <Stack gap="xs">
           <Text size="sm" c="dimmed" role="status">
-            {isHeld ? `Held at ${events.length} events` : `The newest ${events.length}`}
+            {isHeld ? `Paused at ${events.length} events` : `The newest ${events.length}`}
           </Text>
           <Figures
             name="events"

@@ -1,12 +1,16 @@
 import { Group, List, Paper, Progress, SimpleGrid, Stack, Text, Title } from '@mantine/core';
 import { useLocalStorage } from '@mantine/hooks';
+import { lazy, Suspense, type ReactNode } from 'react';
 import { BUYER, useAnswer, useRead } from '../api/query.ts';
-import type { AuditEntry, AuditLogs } from '../api/types.ts';
+import type { Advertiser, AuditLogs, EventPage } from '../api/types.ts';
+import { shortened } from '../pieces/copy-id.tsx';
 import { Go } from '../pieces/go.tsx';
 import { Page } from '../pieces/page.tsx';
-import { resourceAddress } from '../pieces/resource-address.ts';
+import { resourceAddress, type NamedResource } from '../pieces/resource-address.ts';
 import { Time } from '../pieces/time.tsx';
+import { reloadOnce } from '../shell/reload-once.ts';
 import { useUser } from '../shell/session.tsx';
+import { NeedsYou } from './home-needs-you.tsx';
 
 /** Each is done when the log has one such event: nothing is ticked off by hand. */
 const steps = [
@@ -19,15 +23,27 @@ const steps = [
   ['Receive a conversion event', '/conversions', 'ConversionsLogged'],
 ] as const;
 
+/** Each of them is several requests. */
+const ADVERTISERS_MAX = 3;
+
+const Conversions = lazy(() => import('./home-conversions.tsx').catch(reloadOnce));
+
 const Home = () => {
   const { name, role } = useUser();
-  const isAdmin = role === 'admin';
+  const { data: advertisers } = useRead<readonly Advertiser[]>(`${BUYER}/advertisers`, {
+    take: ADVERTISERS_MAX,
+  });
   return (
     <Page title={`Welcome, ${name}`}>
-      {isAdmin && <FirstSteps />}
+      {role === 'admin' && <FirstSteps />}
+      {advertisers !== undefined && advertisers.length > 0 && (
+        <Suspense>
+          <Conversions advertisers={advertisers} />
+        </Suspense>
+      )}
       <SimpleGrid cols={{ base: 1, md: 2 }}>
-        {isAdmin && <NeedsYou />}
-        {isAdmin && <Lately />}
+        <NeedsYou advertisers={advertisers ?? []} />
+        {role === 'admin' ? <LatelyByAll /> : <Lately />}
       </SimpleGrid>
     </Page>
   );
@@ -82,55 +98,77 @@ const FirstSteps = () => {
   );
 };
 
-const isRejection = ({ changes }: AuditEntry): boolean =>
-  changes.some(({ after }) => (JSON.stringify(after) ?? '').includes('"rejected"'));
+interface Entry extends NamedResource {
+  readonly id: string;
+  readonly action: string;
+  readonly timestamp: string;
+  readonly resourceName?: string;
+}
 
-/** What was refused or has failed lately, from the audit log. */
-const NeedsYou = () => {
-  const { data: failed } = useRead<AuditLogs>(`${BUYER}/audit-logs`, {
-    actions: 'SyndicationFailed,CatalogFeedFailed,WebhookSubscriptionDisabled',
-    take: 5,
-  });
-  const { data: reviews } = useRead<AuditLogs>(`${BUYER}/audit-logs`, {
-    actions: 'CreativeReviewed',
-    take: 50,
-  });
-  const entries = [...(failed?.logs ?? []), ...(reviews?.logs.filter(isRejection) ?? [])].slice(0, 8);
-  return (
-    <Paper withBorder p="lg" style={{ minWidth: 0 }}>
-      <Title order={2} size="h4" mb="sm">
-        Needs you
-      </Title>
-      {entries.length === 0 && (
-        <Text c="dimmed">Nothing has failed, and no seller has rejected a creative.</Text>
-      )}
-      <Entries entries={entries} />
-    </Paper>
-  );
-};
-
-const Named = ({ entry }: { readonly entry: AuditEntry }) => {
+const Named = ({ entry }: { readonly entry: Entry }) => {
   const to = resourceAddress(entry);
-  const name = entry.resourceName ?? entry.resourceId ?? '';
+  const name = entry.resourceName ?? shortened(entry.resourceId ?? '');
   return to === undefined ? <span>{name}</span> : <Go to={to}>{name}</Go>;
 };
 
-const Lately = () => {
-  const { data } = useRead<AuditLogs>(`${BUYER}/audit-logs`, { outcome: 'success', take: 10 });
+const LATELY = 10;
+
+interface LatelyPanelProps {
+  readonly children: ReactNode;
+  readonly isEmpty: boolean;
+  readonly more: ReactNode;
+}
+
+const LatelyPanel = ({ children, isEmpty, more }: LatelyPanelProps) => (
+  <Paper withBorder p="lg" style={{ minWidth: 0 }}>
+    <Title order={2} size="h4" mb="sm">
+      Lately
+    </Title>
+    {isEmpty ? <Text c="dimmed">Nothing has happened yet.</Text> : children}
+    {more}
+  </Paper>
+);
+
+/** The audit log is for admins. */
+const LatelyByAll = () => {
+  const { data } = useRead<AuditLogs>(`${BUYER}/audit-logs`, { outcome: 'success', take: LATELY });
   return (
-    <Paper withBorder p="lg" style={{ minWidth: 0 }}>
-      <Title order={2} size="h4" mb="sm">
-        Lately
-      </Title>
+    <LatelyPanel
+      isEmpty={data?.logs.length === 0}
+      more={
+        <Go to="/audit-log" size="sm">
+          Everything, in the audit log
+        </Go>
+      }
+    >
       <Entries entries={data?.logs ?? []} />
-      <Go to="/audit-log" size="sm">
-        Everything, in the audit log
-      </Go>
-    </Paper>
+    </LatelyPanel>
   );
 };
 
-const Entries = ({ entries }: { readonly entries: readonly AuditEntry[] }) => (
+const Lately = () => {
+  const { data } = useRead<EventPage>(`${BUYER}/events`, { newest: true, take: LATELY });
+  const entries = data?.events.toReversed().map(({ id, type, timestamp, data: resource }) => ({
+    id,
+    action: type,
+    timestamp,
+    ...resource,
+  }));
+  return (
+    <LatelyPanel
+      isEmpty={entries?.length === 0}
+      more={
+        <Go to="/events" size="sm">
+          Everything, as it happens
+        </Go>
+      }
+    >
+      <Entries entries={entries ?? []} />
+    </LatelyPanel>
+  );
+};
+
+const Entries = ({ entries }: { readonly entries: readonly Entry[] }) => (
   <List listStyleType="none" spacing={4}>
     {entries.map((entry) => (
       <List.Item key={entry.id}>

@@ -1,23 +1,15 @@
-import { Anchor, Text } from '@mantine/core';
+import { Text } from '@mantine/core';
 import { BUYER } from '../api/query.ts';
 import type { Asset } from '../api/types.ts';
 import { AdvertiserChoice } from '../pieces/advertiser-choice.tsx';
 import { CopyId } from '../pieces/copy-id.tsx';
+import { Go } from '../pieces/go.tsx';
 import { ListTable, type Column } from '../pieces/list-table.tsx';
 import { Page } from '../pieces/page.tsx';
 import { Time } from '../pieces/time.tsx';
+import { bytesText, pixelsText } from './asset-text.ts';
 import classes from './campaign.module.css';
 import { Uploads } from './uploads.tsx';
-
-export const bytesText = (bytes: number): string =>
-  bytes < 1_000
-    ? `${bytes} B`
-    : bytes < 1_000_000
-      ? `${(bytes / 1_000).toFixed(1)} kB`
-      : `${(bytes / 1_000_000).toFixed(1)} MB`;
-
-const sizeOf = ({ width, height }: Asset): string =>
-  width === undefined ? '' : `${width} × ${height ?? '?'}`;
 
 const columns: readonly Column<Asset>[] = [
   {
@@ -33,14 +25,10 @@ const columns: readonly Column<Asset>[] = [
   {
     title: 'Name',
     text: ({ name }) => name,
-    cell: ({ name, url }) => (
-      <Anchor inherit href={url} target="_blank" rel="noreferrer noopener">
-        {name}
-      </Anchor>
-    ),
+    cell: ({ id, advertiserId, name }) => <Go to={`/assets/${advertiserId}/${id}`}>{name}</Go>,
   },
   { title: 'Size', text: ({ bytes }) => bytes, cell: ({ bytes }) => bytesText(bytes) },
-  { title: 'Pixels', text: sizeOf, wide: true },
+  { title: 'Pixels', text: pixelsText, wide: true },
   { title: 'Type', text: ({ mimeType }) => mimeType, wide: true },
   {
     title: 'Id',

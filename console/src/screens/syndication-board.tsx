@@ -2,7 +2,9 @@ import { Group, Paper, Skeleton, Stack, Table, Text } from '@mantine/core';
 import type { Agent } from '../api/types.ts';
 import { State } from '../pieces/badge.tsx';
 import { CopyId } from '../pieces/copy-id.tsx';
+import { Go } from '../pieces/go.tsx';
 import { Problem } from '../pieces/problem.tsx';
+import { resourceAddress } from '../pieces/resource-address.ts';
 import { useUrlState, type UrlState } from '../pieces/url-state.ts';
 import { SyndicationCell } from './syndication-cell.tsx';
 import classes from './syndication.module.css';
@@ -90,6 +92,9 @@ interface GridProps {
   readonly rows: readonly Syndicated[];
 }
 
+const pageOf = ({ type, id }: Syndicated, advertiserId: number): string =>
+  resourceAddress({ resourceType: type, resourceId: id, advertiserId }) ?? '';
+
 const Grid = ({ advertiserId, board: { agents, records }, rows }: GridProps) => (
   <Table.ScrollContainer minWidth={0} type="native">
     <Table aria-label="Resources and agents" verticalSpacing="sm">
@@ -107,7 +112,9 @@ const Grid = ({ advertiserId, board: { agents, records }, rows }: GridProps) => 
         {rows.map((row) => (
           <Table.Tr key={`${row.type} ${row.id}`}>
             <Table.Td className={classes.resource ?? ''}>
-              <Text fw={600}>{row.name}</Text>
+              <Go to={pageOf(row, advertiserId)} fw={600}>
+                {row.name}
+              </Go>
               <Text size="xs" c="dimmed">
                 {labelOf(row.type)}, {row.about}
               </Text>
@@ -131,9 +138,11 @@ const Grid = ({ advertiserId, board: { agents, records }, rows }: GridProps) => 
   </Table.ScrollContainer>
 );
 
-const AgentHead = ({ agent: { name, status, statusReason } }: { readonly agent: Agent }) => (
+const AgentHead = ({ agent: { id, name, status, statusReason } }: { readonly agent: Agent }) => (
   <Stack gap={2} align="flex-start">
-    <span className={classes.resource ?? ''}>{name}</span>
+    <Go to={`/agents/${id}`} className={classes.resource ?? ''}>
+      {name}
+    </Go>
     {status === 'UNREACHABLE' && <State of={status} />}
     {statusReason !== undefined && (
       <Text size="xs" className={classes.said ?? ''}>

@@ -29,7 +29,7 @@ export const useToggle = (advertiserId: number | string) =>
 const said = ({ status, errorMessage, completedAt, responseData }: SyndicationRecord): string => {
   if (errorMessage !== null) return status === 'FAILED' ? errorMessage : `Tried again after: ${errorMessage}`;
   if (status === 'PENDING') return 'Waits for its turn';
-  if (status === 'SYNCING') return 'On its way: the agent has it now';
+  if (status === 'SYNCING') return 'Sent; the agent has not confirmed it yet';
   if (status === 'DISABLED') {
     return responseData === null ? 'Switched off' : 'Switched off; the agent has answered';
   }
@@ -52,8 +52,7 @@ export const SyndicationCell = ({ advertiserId, resource, agentId, agentName, re
       <Group gap="xs" wrap="nowrap">
         <Switch
           size="sm"
-          checked={record?.enabled ?? false}
-          disabled={toggle.isPending}
+          checked={toggle.isPending ? toggle.variables.enabled : (record?.enabled ?? false)}
           onChange={({ currentTarget }) => set(currentTarget.checked)}
           aria-label={`Send ${resource.name} to ${agentName}`}
         />

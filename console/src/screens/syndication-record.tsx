@@ -7,6 +7,7 @@ import { CopyId } from '../pieces/copy-id.tsx';
 import { Go } from '../pieces/go.tsx';
 import { Facts, ObjectPage } from '../pieces/object-page.tsx';
 import { Problem } from '../pieces/problem.tsx';
+import { resourceAddress } from '../pieces/resource-address.ts';
 import { Time } from '../pieces/time.tsx';
 import { Value } from '../pieces/value.tsx';
 import { useToggle } from './syndication-cell.tsx';
@@ -73,11 +74,22 @@ const Overview = ({ record }: { readonly record: SyndicationRecord }) => (
     facts={[
       [
         labelOf(record.resourceType),
-        <Go key="board" to={`/syndication?advertiserId=${record.advertiserId}`}>
+        <Go key="resource" to={resourceAddress(record) ?? '.'}>
           {record.resourceId}
         </Go>,
       ],
-      ['Agent', <CopyId key="agent" id={record.adcpAgentId} what="agent id" />],
+      [
+        'Agent',
+        <Go key="agent" to={`/agents/${record.adcpAgentId}`}>
+          {record.adcpAgentId}
+        </Go>,
+      ],
+      [
+        'Others',
+        <Go key="board" to={`/syndication?advertiserId=${record.advertiserId}`}>
+          On the board
+        </Go>,
+      ],
       record.adcpAgentAccountId !== null && ['Account there', record.adcpAgentAccountId],
       record.errorMessage !== null && ['Error', record.errorMessage],
       record.responseData !== null && ['The agent answered', <Value key="answer" of={record.responseData} />],

@@ -1,6 +1,6 @@
 import { Button, FileButton, Group, Progress, Stack, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { useRef, useState, type DragEvent } from 'react';
+import { useEffect, useRef, useState, type DragEvent } from 'react';
 import { problemOf } from '../api/call.ts';
 import { BUYER } from '../api/query.ts';
 import { findSame, sendFile, type SendProgress } from './send-file.ts';
@@ -50,6 +50,7 @@ export const Uploads = ({ advertiserId }: { readonly advertiserId: number }) => 
       enqueue(id, file);
     }
   };
+  useEffect(ignoreDropsBeside, []);
   const drop = (event: DragEvent): void => {
     event.preventDefault();
     setOver(false);
@@ -82,6 +83,17 @@ export const Uploads = ({ advertiserId }: { readonly advertiserId: number }) => 
   );
 };
 
+/** A file that misses the field would replace the page. @returns a function that ends it */
+const ignoreDropsBeside = (): (() => void) => {
+  const ignore = (event: Event): void => event.preventDefault();
+  addEventListener('dragover', ignore);
+  addEventListener('drop', ignore);
+  return () => {
+    removeEventListener('dragover', ignore);
+    removeEventListener('drop', ignore);
+  };
+};
+
 interface RowProps {
   readonly item: Item;
   readonly again: (isKept: boolean) => void;
@@ -89,7 +101,7 @@ interface RowProps {
 
 const said = {
   waiting: 'waits',
-  sending: 'is sent',
+  sending: 'is being sent',
   done: 'is in the library',
   failed: 'failed',
   same: 'was not sent',

@@ -1,6 +1,7 @@
 import { NavLink, ScrollArea, Text, type NavLinkProps } from '@mantine/core';
 import { createLink, useRouterState } from '@tanstack/react-router';
 import type { Ref } from 'react';
+import type { UrlState } from '../pieces/url-state.ts';
 import { useUser } from './session.tsx';
 import { screens, sections, type Screen } from './screens.ts';
 
@@ -15,6 +16,8 @@ const PlainLink = ({ ref, label, isHere, ...rest }: LinkProps) => (
     ref={ref ?? null}
     label={label}
     active={isHere}
+    // All pages fit a window of 720 pixels.
+    py={3}
     aria-current={isHere ? 'page' : undefined}
   />
 );
@@ -24,10 +27,14 @@ export const Navigation = () => {
   const { role } = useUser();
   const shown = screens.filter(({ needs }) => needs === undefined || needs === role);
   const here = useRouterState({ select: ({ location }) => location.pathname });
-  const linkOf = ({ path, label }: Screen) => (
+  const advertiserId = useRouterState({
+    select: ({ location }) => (location.search as UrlState)['advertiserId'],
+  });
+  const linkOf = ({ path, label, isOfAdvertiser }: Screen) => (
     <Link
       key={path}
       to={path}
+      search={isOfAdvertiser === true && advertiserId !== undefined ? { advertiserId } : {}}
       label={label}
       isHere={path === '/' ? here === '/' : here === path || here.startsWith(`${path}/`)}
     />

@@ -8,6 +8,8 @@ export interface Screen {
   readonly section?: Section;
   /** Other people do not see it in the navigation. */
   readonly needs?: 'admin';
+  /** It shows the data of one advertiser, which stays chosen from one such screen to the next. */
+  readonly isOfAdvertiser?: true;
   readonly load: () => Promise<{ readonly default: ComponentType }>;
 }
 
@@ -39,6 +41,7 @@ export const screens: readonly Screen[] = [
     path: '/creatives',
     label: 'Creatives',
     section: 'Advertising',
+    isOfAdvertiser: true,
     load: () => import('../screens/creatives.tsx'),
   },
   { path: '/creatives/$cid', load: () => import('../screens/creative.tsx') },
@@ -46,19 +49,26 @@ export const screens: readonly Screen[] = [
     path: '/library',
     label: 'Library',
     section: 'Advertising',
+    isOfAdvertiser: true,
     load: () => import('../screens/library.tsx'),
   },
+  { path: '/assets/$advertiserId/$id', load: () => import('../screens/asset.tsx') },
   {
     path: '/syndication',
     label: 'Syndication',
     section: 'Data',
+    isOfAdvertiser: true,
     load: () => import('../screens/syndication.tsx'),
   },
   { path: '/syndication/$advertiserId/$recordId', load: () => import('../screens/syndication-record.tsx') },
+  { path: '/audiences/$advertiserId/$id', load: () => import('../screens/audience.tsx') },
+  { path: '/catalogs/$advertiserId/$id', load: () => import('../screens/catalog.tsx') },
+  { path: '/agents/$id', load: () => import('../screens/agent.tsx') },
   {
     path: '/conversions',
     label: 'Conversions',
     section: 'Data',
+    isOfAdvertiser: true,
     load: () => import('../screens/conversions.tsx'),
   },
   { path: '/event-sources/$key', load: () => import('../screens/event-source.tsx') },

@@ -8,6 +8,16 @@ import { screens } from './screens.ts';
 
 const HITS_MAX = 8;
 
+/** Ids that name their page. Those of other resources also need an advertiser. */
+const pagesOfIds = [
+  [/^\d+$/, '/advertisers', 'Open this advertiser'],
+  [/^cmp_\w+$/, '/campaigns', 'Open this campaign'],
+  [/^agt_\w+$/, '/agents', 'Open this agent'],
+  [/^cre_\w+$/, '/creatives', 'Open this creative'],
+  [/^whs_\w+$/, '/webhooks', 'Open this webhook'],
+  [/^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/, '/requests', 'What this request caused'],
+] as const;
+
 /** Ctrl K: pages, advertisers and campaigns by name, and anything by its id. */
 export const SearchBox = () => {
   const navigate = useNavigate();
@@ -55,7 +65,9 @@ export const SearchBox = () => {
     },
     {
       group: 'Ids',
-      actions: /^cmp_\w+$/.test(wanted) ? [action(`/campaigns/${wanted}`, wanted, 'Open this campaign')] : [],
+      actions: pagesOfIds
+        .filter(([pattern]) => pattern.test(wanted))
+        .map(([, path, what]) => action(`${path}/${wanted}`, wanted, what)),
     },
   ];
   return (

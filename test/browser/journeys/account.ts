@@ -1,12 +1,14 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { GOOD_PASSWORD, type SignedUp } from '../../support/person.ts';
+import { addMember } from '../../support/invited.ts';
+import { GOOD_PASSWORD, Person, type SignedUp } from '../../support/person.ts';
 import { until } from '../../support/until.ts';
 import { problemsOf, untilTrue } from '../console-checks.ts';
-import { arrive, fillIn, MARKUP, newAddress, type ConsoleJourney } from '../console-journey.ts';
-import { press, tabTo, type } from '../keyboard.ts';
+import { arrive, fillIn, MARKUP, newAddress, PASSWORD, type ConsoleJourney } from '../console-journey.ts';
+import { chooseInMenu, press, tabTo, type } from '../keyboard.ts';
 import { startOtherOrigin, type OtherOrigin } from '../other-origin.ts';
+import { codeOf } from './entry.ts';
 
 /** Who has access to the account: sessions, API keys, connected apps, browser origins; and pages of other origins. */
 
@@ -234,7 +236,7 @@ export const accountJourneys = ({ service, open, signedIn, goTo, takeProblems }:
     expect([searchParams.get('error'), searchParams.get('code')]).toEqual(['access_denied', null]);
   });
 
-  it('with the keyboard alone: an API key, an invitation, an origin, and the sessions of a person', async () => {
+  it('with the keyboard alone: an API key, an invitation, and an origin', async () => {
     const { page } = await signedIn();
     await goTo(page, '/console');
     await arrive(page);
@@ -243,12 +245,19 @@ export const accountJourneys = ({ service, open, signedIn, goTo, takeProblems }:
     await press(page, 'New API key');
     await page.getByRole('dialog').waitFor();
     await type(page, 'Name', 'By keyboard');
-    await page.keyboard.press('Enter');
+    await tabTo(page, 'exchange:write');
+    await page.keyboard.press('Space');
+    await press(page, 'Create');
     await page.getByRole('button', { name: 'I have kept it' }).waitFor();
+    await untilTrue(page, `document.activeElement.textContent === 'Copy it'`);
     await press(page, 'I have kept it');
     await page.getByRole('link', { name: 'By keyboard' }).waitFor();
     await press(page, 'By keyboard');
-    await page.getByRole('button', { name: /^Revoke/ }).waitFor();
+    await page.getByText('exchange:write').waitFor();
+    await tabTo(page, 'Overview');
+    await page.keyboard.press('ArrowRight');
+    await page.getByText('ApiKeyIssued').first().waitFor();
+    await press(page, 'Skip to the content');
     await press(page, 'Revoke');
     await confirmByKeyboard(page, 'Revoke');
     await page.getByText('REVOKED', { exact: true }).first().waitFor();
@@ -277,8 +286,39 @@ export const accountJourneys = ({ service, open, signedIn, goTo, takeProblems }:
     await press(page, 'Remove');
     await confirmByKeyboard(page, 'Remove');
     await page.getByText('No page of another origin may call the API.').waitFor();
+  }, 60_000);
 
+  it('with the keyboard alone: a member becomes an admin, and is removed', async () => {
+    const { page, user } = await signedIn();
+    await addMember(service(), user, newAddress());
+    await goTo(page, '/console/members');
+    await page.getByRole('link', { name: 'Mo' }).waitFor();
+    await press(page, 'Mo');
+    await page.getByRole('heading', { name: 'Mo' }).waitFor();
+    await tabTo(page, 'Role');
+    await page.keyboard.type('admin');
+    await page.getByRole('main').locator('h1 ~ *').getByText('admin', { exact: true }).waitFor();
+    await untilTrue(page, `document.activeElement.getAttribute('aria-label') === 'Role'`);
+    await tabTo(page, 'Overview');
+    await page.keyboard.press('ArrowRight');
+    await page.getByText('UserRoleChanged').first().waitFor();
     await press(page, 'Skip to the content');
+    await press(page, 'Remove');
+    await confirmByKeyboard(page, 'Remove');
+    await page.getByText('1 member').waitFor();
+  }, 60_000);
+
+  it('with the keyboard alone: sessions, a password, an authenticator app, and the sign-out', async () => {
+    const { page, user } = await signedIn();
+    const signInElsewhere = (agent: string) =>
+      new Person(service()).post(
+        '/auth/sign-in',
+        { email: user.email, password: GOOD_PASSWORD },
+        { 'User-Agent': agent },
+      );
+    for (const agent of ['The second browser', 'The third browser']) await signInElsewhere(agent);
+    await goTo(page, '/console');
+    await arrive(page);
     await press(page, 'Your account');
     await page.getByRole('tab', { name: 'Sessions' }).waitFor();
     await untilTrue(page, `document.activeElement.tagName === 'H1'`);
@@ -286,6 +326,38 @@ export const accountJourneys = ({ service, open, signedIn, goTo, takeProblems }:
     await page.keyboard.press('ArrowRight');
     await page.keyboard.press('ArrowRight');
     await page.getByText('This browser').waitFor();
+    await press(page, 'End The second browser');
+    await confirmByKeyboard(page, 'End');
+    await page.getByRole('row', { name: /The second browser/ }).waitFor({ state: 'hidden' });
+    await press(page, 'End all other sessions');
+    await confirmByKeyboard(page, 'End all other sessions');
+    await page.getByRole('row', { name: /The third browser/ }).waitFor({ state: 'hidden' });
+
+    await press(page, 'Skip to the content');
+    await tabTo(page, 'Sessions');
+    await page.keyboard.press('ArrowLeft');
+    await type(page, 'Current password', GOOD_PASSWORD);
+    await type(page, 'New password', PASSWORD);
+    await page.keyboard.press('Enter');
+    await page.getByText('Your password is changed.').waitFor();
+    await tabTo(page, 'Change the password');
+    await type(page, 'Password', PASSWORD);
+    await page.keyboard.press('Enter');
+    const key = (await page.getByLabel('The key, for the app').textContent()) ?? '';
+    await type(page, 'Code that the app shows', codeOf(key));
+    await page.keyboard.press('Enter');
+    const codes = page.getByRole('list', { name: 'Lookup codes' }).getByRole('listitem');
+    await codes.nth(9).waitFor();
+    const [lookupCode = ''] = await codes.allTextContents();
+    await tabTo(page, 'Change the password');
+    await type(page, 'Password', PASSWORD);
+    await type(page, 'Code of your authenticator app', lookupCode);
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Set up' }).waitFor();
+
+    await press(page, 'You: ');
+    await chooseInMenu(page, 'Sign out');
+    await page.waitForURL('**/console/sign-in');
   }, 60_000);
 
   // The service as it is reached by default, without https.

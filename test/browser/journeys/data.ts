@@ -11,8 +11,25 @@ import { webhookPages } from './webhooks.ts';
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
+/** @returns the pages of an agent, an audience and a catalog */
+export const dataPages = async ({ person }: SignedUp, agentUrl: string): Promise<readonly string[]> => {
+  const made = await person.post<{ id: number }>('/api/v2/buyer/advertisers', { name: markup });
+  const { id } = made.body.data;
+  const path = `/api/v2/buyer/advertisers/${id}`;
+  const account = { account_id: String(id) };
+  await person.post(`${path}/audiences/sync`, { audiences: [{ audienceId: 'all', name: markup, add: [] }] });
+  const catalogs = [{ catalog_id: 'shoes', type: 'product', name: markup, items: [{ item_id: '1' }] }];
+  await person.post(`${path}/catalogs/sync`, { account, catalogs });
+  const agent = await person.post<{ id: string }>('/api/v2/buyer/adcp-agents', {
+    name: markup,
+    url: agentUrl,
+    protocol: 'MCP',
+  });
+  return [`/agents/${agent.body.data.id}`, `/audiences/${id}/all`, `/catalogs/${id}/shoes`];
+};
+
 /** The screens of data: syndication, conversions, events. */
-export const dataJourneys = ({ signedIn, goTo }: ConsoleJourney): void => {
+export const dataJourneys = ({ signedIn, goTo }: ConsoleJourney): { readonly agentUrl: () => string } => {
   let agent: SandboxAgent;
   beforeAll(async () => {
     agent = await startSandboxAgent();
@@ -68,6 +85,17 @@ export const dataJourneys = ({ signedIn, goTo }: ConsoleJourney): void => {
     await customers.getByRole('button', { name: /again$/ }).click();
     await customers.getByText('COMPLETED').waitFor();
 
+    await customers.getByRole('link', { name: markup, exact: true }).click();
+    await page.getByRole('heading', { name: markup }).waitFor();
+    await page.getByRole('tab', { name: 'History' }).click();
+    await page.getByText('AudienceSynced').first().waitFor();
+    await page.goBack();
+    await page.goBack();
+    await page.getByRole('columnheader', { name: 'Sandbox agent' }).getByRole('link').click();
+    await page.getByRole('heading', { name: 'Sandbox agent' }).waitFor();
+    await page.getByText(agent.url).first().waitFor();
+    await page.goBack();
+
     await customers.getByRole('link', { name: /^Details/ }).click();
     const steps = page.getByRole('list', { name: 'Steps' });
     await steps.getByText('The agent has it').first().waitFor();
@@ -106,7 +134,7 @@ export const dataJourneys = ({ signedIn, goTo }: ConsoleJourney): void => {
     await table.getByText('COMPLETED').nth(1).waitFor();
     await page.getByLabel('Agent').selectOption({ label: 'Two' });
     await page.waitForURL(/adcpAgentId=/);
-    await page.getByText('1 deliveries').waitFor();
+    await page.getByText('1 delivery').waitFor();
     expect(await problemsOf(page, 'syndication-list')).toEqual([]);
     await page.getByRole('button', { name: 'Export' }).click();
     const [download] = await Promise.all([
@@ -204,9 +232,9 @@ export const dataJourneys = ({ signedIn, goTo }: ConsoleJourney): void => {
     await user.person.post('/api/v2/buyer/campaigns', { advertiserId, name: 'Winter sale' });
     await table.getByText('campaign.created').waitFor();
     expect(await table.getByRole('row').count()).toBe(2);
-    await page.getByRole('button', { name: 'Hold' }).click();
-    await page.getByText('Held at 1 events').waitFor();
-    await page.getByRole('button', { name: 'Go on' }).click();
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByText('Paused at 1 events').waitFor();
+    await page.getByRole('button', { name: 'Resume' }).click();
     await table.getByRole('link').click();
     await page.getByRole('heading', { name: 'Winter sale' }).waitFor();
   });
@@ -248,8 +276,8 @@ export const dataJourneys = ({ signedIn, goTo }: ConsoleJourney): void => {
     await press(page, 'Skip to the content');
     await press(page, 'Live events');
     await page.getByRole('table', { name: 'events' }).getByText('advertiser.created').waitFor();
-    await press(page, 'Hold');
-    await page.getByText(/^Held at \d+ events/).waitFor();
+    await press(page, 'Pause');
+    await page.getByText(/^Paused at \d+ events/).waitFor();
     await press(page, 'advertiser.created');
     await page.getByRole('dialog').getByText('"type": "advertiser.created"').waitFor();
     await page.keyboard.press('Escape');
@@ -265,4 +293,5 @@ export const dataJourneys = ({ signedIn, goTo }: ConsoleJourney): void => {
     await press(page, 'Close');
     await page.getByRole('dialog').waitFor({ state: 'hidden' });
   }, 60_000);
+  return { agentUrl: () => agent.url };
 };

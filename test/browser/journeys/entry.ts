@@ -18,7 +18,7 @@ import {
 /** How people get in: sign-up, sign-in, second factor, reset, links of mails and of the operator. */
 
 /** RFC 6238 with the parameters of every authenticator app. @param step 30 seconds, counted from the present one */
-const codeOf = (secret: string, step = 0): string => {
+export const codeOf = (secret: string, step = 0): string => {
   const bits = (secret.match(/[A-Z2-7]/g) ?? [])
     .map((letter) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(letter).toString(2).padStart(5, '0'))
     .join('');
@@ -293,7 +293,7 @@ export const entryJourneys = ({ service, open, goTo, takeProblems }: ConsoleJour
     await member.getByRole('tab', { name: 'Invitations' }).waitFor();
     await page.getByRole('button', { name: 'Remove' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
-    await page.getByText('1 members').waitFor();
+    await page.getByText('1 member').waitFor();
     await member.reload();
     await member.waitForURL('**/console/sign-in?*');
     expect(await page.title()).not.toBe('ran');

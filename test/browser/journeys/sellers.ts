@@ -75,14 +75,20 @@ export const sellerJourneys = ({ service, signedIn, goTo }: ConsoleJourney): voi
     await rounds.getByText('running').waitFor();
     await press(page, 'Ask sellers');
     await page.getByRole('dialog').getByLabel(names.empty).waitFor();
+    expect(await problemsOf(page, 'ask-sellers')).toEqual([]);
     await tabTo(page, names.empty);
     await page.keyboard.press('Space');
     await press(page, 'Ask');
     await press(page, 'To the round that runs');
     await page.waitForURL(running);
 
-    // The round ends without it.
-    await answerOf('silent').getByText('It was silent').waitFor({ timeout: 60_000 });
+    // The round ends without it. The page would look at each frame until then.
+    const round = `/api/v2/buyer${running.split('/console')[1] ?? ''}`;
+    await until(async () => {
+      const { body } = await user.person.get<{ status: string }>(round);
+      return body.data.status !== 'running';
+    }, 60_000);
+    await answerOf('silent').getByText('It was silent').waitFor();
     await page.getByText('Some sellers answered').waitFor();
     await answerOf('empty').getByText('It answered that it has no products that match.').waitFor();
     await answerOf('rejecting').getByText('The account is suspended').waitFor();
@@ -155,6 +161,9 @@ export const sellerJourneys = ({ service, signedIn, goTo }: ConsoleJourney): voi
     await table.waitFor();
     await goTo(page, `${path}?tab=delivery&period=dates&startDate=2026-01-01&endDate=2026-12-31`);
     await page.getByRole('alert').getByText('90 days').waitFor();
+    await goTo(page, `/console/advertisers/${advertiserId}?tab=delivery`);
+    await table.getByRole('columnheader', { name: 'Conversions' }).waitFor();
+    expect(await problemsOf(page, 'delivery-of-advertiser')).toEqual([]);
     expect(await page.title()).not.toBe('ran');
   }, 60_000);
 

@@ -1,6 +1,7 @@
 import { ListedObject } from '../../pieces/listed-object.tsx';
 import { Time } from '../../pieces/time.tsx';
 import { ORIGINS, originsOf, RemoveOrigin, type BrowserOrigin } from './browser-origins.tsx';
+import { MemberName } from './member-name.tsx';
 
 const BrowserOriginPage = () => (
   <ListedObject<BrowserOrigin>
@@ -14,7 +15,7 @@ const BrowserOriginPage = () => (
     actions={(origin) => <RemoveOrigin origin={origin} />}
     facts={({ label, createdByUserId, createdAt }) => [
       ['Label', label],
-      ['Registered by', createdByUserId],
+      ['Registered by', <MemberName key="by" id={createdByUserId} />],
       ['Registered', <Time key="created" at={createdAt} />],
     ]}
   />

@@ -1,7 +1,7 @@
-import { Go } from '../../pieces/go.tsx';
 import { ListedObject } from '../../pieces/listed-object.tsx';
 import { Time } from '../../pieces/time.tsx';
 import { CONNECTED_APPS, RevokeApp, type ConnectedApp } from './connected-apps.tsx';
+import { MemberName } from './member-name.tsx';
 import { Scopes } from './scopes.tsx';
 
 const ConnectedAppPage = () => (
@@ -15,12 +15,7 @@ const ConnectedAppPage = () => (
     facts={({ client, userId, scopes, resources, createdAt, expiresAt, lastUsedAt }) => [
       ['Publisher', client.host ?? 'unknown: the app chose its name itself'],
       ['Client', client.id],
-      [
-        'Acts for',
-        <Go key="user" to={`/members/${userId}`}>
-          {userId}
-        </Go>,
-      ],
+      ['Acts for', <MemberName key="user" id={userId} />],
       ['Granted', <Scopes key="scopes" of={scopes} />],
       ['At', resources.join(', ')],
       ['Since', <Time key="created" at={createdAt} />],

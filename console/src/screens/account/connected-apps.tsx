@@ -6,6 +6,7 @@ import { Go } from '../../pieces/go.tsx';
 import { ListTable, type Column } from '../../pieces/list-table.tsx';
 import { Page } from '../../pieces/page.tsx';
 import { Time } from '../../pieces/time.tsx';
+import { MemberName } from './member-name.tsx';
 import { Scopes } from './scopes.tsx';
 
 export type ConnectedApp = Schema<'ConnectedApp'>;
@@ -47,7 +48,7 @@ const columns: readonly Column<ConnectedApp>[] = [
   {
     title: 'For',
     text: ({ userId }) => userId,
-    cell: ({ userId }) => <Go to={`/members/${userId}`}>{userId}</Go>,
+    cell: ({ userId }) => <MemberName id={userId} />,
     wide: true,
   },
   {

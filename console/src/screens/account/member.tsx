@@ -39,7 +39,6 @@ const MemberActions = ({ member }: { readonly member: Member }) => {
         <NativeSelect
           aria-label="Role"
           value={member.role}
-          disabled={change.isPending}
           data={['admin', 'member']}
           onChange={({ currentTarget }) => change.mutate(currentTarget.value)}
         />

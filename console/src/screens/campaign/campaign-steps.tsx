@@ -1,8 +1,8 @@
 import { Button, Group, List, Modal, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { BUYER, useRead, useWrite } from '../../api/query.ts';
-import type { Method } from '../../api/call.ts';
 import type { Advertiser, Campaign, CampaignPhase, Creative } from '../../api/types.ts';
+import { ConfirmedWrite } from '../../pieces/confirm.tsx';
 import { moneyText } from '../../pieces/money.ts';
 import { Problem } from '../../pieces/problem.tsx';
 import { timeText } from '../../pieces/time.tsx';
@@ -38,41 +38,34 @@ interface StepsProps {
   readonly advertiser: Advertiser | undefined;
 }
 
-interface StepOf {
-  readonly label: string;
-  readonly method: Method;
-  readonly below: string;
-}
-
-const steps: Readonly<Record<CampaignPhase, readonly StepOf[]>> = {
-  draft: [{ label: 'Archive', method: 'DELETE', below: '' }],
-  active: [{ label: 'Pause', method: 'POST', below: '/pause' }],
-  paused: [
-    { label: 'Go on', method: 'POST', below: '/reactivate' },
-    { label: 'Archive', method: 'DELETE', below: '' },
-  ],
-  completed: [{ label: 'Archive', method: 'DELETE', below: '' }],
-  archived: [],
+const steps: Readonly<Partial<Record<CampaignPhase, readonly [label: string, below: string]>>> = {
+  active: ['Pause', '/pause'],
+  paused: ['Resume', '/reactivate'],
 };
 
 export const CampaignSteps = ({ campaign, advertiser }: StepsProps) => {
   const [isOpen, { open, close }] = useDisclosure();
   const path = `${BUYER}/campaigns/${campaign.id}`;
-  const write = useWrite<Campaign, StepOf>(({ method, below }) => ({ method, path: `${path}${below}` }));
+  const [label, below] = steps[campaign.phase] ?? [];
+  const write = useWrite<Campaign>(() => ({ method: 'POST', path: `${path}${below ?? ''}` }));
   return (
     <Stack gap="xs" align="flex-end">
       <Group gap="xs">
         {campaign.phase === 'draft' && <Button onClick={open}>Launch</Button>}
-        {steps[campaign.phase].map((step) => (
-          <Button
-            key={step.label}
-            variant="default"
-            loading={write.isPending && write.variables === step}
-            onClick={() => write.mutate(step)}
-          >
-            {step.label}
+        {label !== undefined && (
+          <Button variant="default" loading={write.isPending} onClick={() => write.mutate()}>
+            {label}
           </Button>
-        ))}
+        )}
+        {campaign.phase !== 'active' && campaign.phase !== 'archived' && (
+          <ConfirmedWrite
+            label="Archive"
+            title={`Archive ${campaign.name}?`}
+            call={{ method: 'DELETE', path }}
+          >
+            It cannot be changed or launched after that, and this cannot be undone. Its history stays.
+          </ConfirmedWrite>
+        )}
       </Group>
       <Problem error={write.error} />
       <Modal

@@ -2,6 +2,7 @@ import { Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { BUYER } from '../../api/query.ts';
 import type { Campaign } from '../../api/types.ts';
+import { advertiserFilter, useAdvertisers } from '../../pieces/advertiser-filter.ts';
 import { State } from '../../pieces/badge.tsx';
 import { CopyId } from '../../pieces/copy-id.tsx';
 import { Go } from '../../pieces/go.tsx';
@@ -9,7 +10,7 @@ import { ListTable, type Column } from '../../pieces/list-table.tsx';
 import { Time } from '../../pieces/time.tsx';
 import { moneyText } from '../../pieces/money.ts';
 
-const columns: readonly Column<Campaign>[] = [
+const columnsOf = (nameOf: (advertiserId: number) => string): readonly Column<Campaign>[] => [
   {
     title: 'Name',
     text: ({ name }) => name,
@@ -25,8 +26,8 @@ const columns: readonly Column<Campaign>[] = [
   },
   {
     title: 'Advertiser',
-    text: ({ advertiserId }) => advertiserId,
-    cell: ({ advertiserId }) => <Go to={`/advertisers/${advertiserId}`}>{advertiserId}</Go>,
+    text: ({ advertiserId }) => nameOf(advertiserId),
+    cell: ({ advertiserId }) => <Go to={`/advertisers/${advertiserId}`}>{nameOf(advertiserId)}</Go>,
     wide: true,
   },
   {
@@ -53,23 +54,26 @@ interface Props {
   readonly create?: ReactNode;
 }
 
-export const CampaignTable = ({ advertiserId, create }: Props) => (
-  <ListTable<Campaign>
-    name="campaigns"
-    path={`${BUYER}/campaigns`}
-    query={{ advertiserId }}
-    columns={columns}
-    rowKey={({ id }) => id}
-    filters={
-      advertiserId === undefined ? [...filters, { name: 'advertiserId', label: 'Advertiser id' }] : filters
-    }
-    empty={
-      <Stack align="flex-start">
-        <Text>
-          There is no campaign yet. A campaign starts as a draft: nothing is bought before you launch it.
-        </Text>
-        {create}
-      </Stack>
-    }
-  />
-);
+/** @param advertiserId undefined: of all advertisers */
+export const CampaignTable = ({ advertiserId, create }: Props) => {
+  const advertisers = useAdvertisers();
+  const names = new Map(advertisers.map(({ id, name }) => [id, name]));
+  return (
+    <ListTable<Campaign>
+      name="campaigns"
+      path={`${BUYER}/campaigns`}
+      query={{ advertiserId }}
+      columns={columnsOf((id) => names.get(id) ?? `Advertiser ${id}`)}
+      rowKey={({ id }) => id}
+      filters={advertiserId === undefined ? [...filters, advertiserFilter(advertisers)] : filters}
+      empty={
+        <Stack align="flex-start">
+          <Text>
+            There is no campaign yet. A campaign starts as a draft: nothing is bought before you launch it.
+          </Text>
+          {create}
+        </Stack>
+      }
+    />
+  );
+};

@@ -124,6 +124,11 @@ export const Delivery = (props: Props) => {
   );
 };
 
+const dimensionText =
+  (name: Dimension) =>
+  ({ dimensions, unassigned }: Row): string | number =>
+    dimensions[name] ?? (name === 'campaign' && unassigned === true ? 'not assigned' : '–');
+
 /** Of a page: metrics that nothing reports have no column. */
 const columnsOf = (report: DeliveryReport | undefined): readonly Column<Row>[] => {
   if (report === undefined) return [];
@@ -133,8 +138,10 @@ const columnsOf = (report: DeliveryReport | undefined): readonly Column<Row>[] =
   return [
     ...dimensions.map((name) => ({
       title: dimensionLabels[name],
-      text: ({ dimensions: values, unassigned }: Row) =>
-        values[name] ?? (name === 'campaign' && unassigned === true ? 'not assigned' : '–'),
+      text: dimensionText(name),
+      cell: (row: Row) => (
+        <span style={name === 'date' ? { whiteSpace: 'nowrap' } : {}}>{dimensionText(name)(row)}</span>
+      ),
     })),
     ...metricNames.filter(has).map((metric) => ({
       title: metricLabels[metric],

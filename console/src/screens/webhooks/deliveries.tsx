@@ -78,7 +78,7 @@ export const Deliveries = ({ path }: { readonly path: string }) => {
       label: 'Event',
       choices: [['', 'All'], ...types.map(({ type }) => [type, type] as const)],
     },
-    { name: 'since', label: 'Since (ISO 8601)' },
+    { name: 'since', label: 'Since', example: '2027-01-31T12:00:00Z' },
   ] as const;
   const list = `${path}/deliveries`;
   useReadAgainAfterEvents(list);

@@ -1,6 +1,6 @@
-import { BUYER, useRead } from '../../api/query.ts';
+import { BUYER } from '../../api/query.ts';
 import type { Schema } from '../../api/schema.ts';
-import type { Advertiser } from '../../api/types.ts';
+import { useAdvertisers } from '../../pieces/advertiser-filter.ts';
 import { chosenIn, ChoicesField } from '../../pieces/choices.tsx';
 import { SelectField, TextField, type Values } from '../../pieces/form.tsx';
 import { EventTypesField } from './event-types.tsx';
@@ -11,7 +11,7 @@ export const WEBHOOKS = `${BUYER}/webhook-subscriptions`;
 
 /** The members that a person may set. @param webhook its present values */
 export const WebhookFields = ({ webhook }: { readonly webhook?: Webhook }) => {
-  const { data: advertisers = [] } = useRead<readonly Advertiser[]>(`${BUYER}/advertisers`, { take: 200 });
+  const advertisers = useAdvertisers();
   return (
     <>
       <TextField
