@@ -195,6 +195,7 @@ describeConsole('the console', ({ service, open, takeProblems, signedIn, goTo })
     await goTo(page, `/console/campaigns/${campaignId}`);
     const phase = page.getByRole('list', { name: 'Phases' }).locator('[aria-current=step]');
     expect(await phase.textContent()).toBe('draft');
+    await page.getByText('9:00 AM GMT+9').first().waitFor();
     await page.getByRole('button', { name: 'Launch' }).click();
     const dialog = page.getByRole('dialog');
     for (const text of [

@@ -22,11 +22,17 @@ interface Props {
   readonly zone?: string | undefined;
 }
 
+/** With the name of a zone that is not the browser's: the times beside it are in that one. */
 export const timeText = (at: string, zone?: string): string =>
   new Date(at).toLocaleString(undefined, {
-    dateStyle: 'medium',
-    timeStyle: 'short',
-    ...(zone === undefined ? {} : { timeZone: zone }),
+    year: 'numeric',
+    month: 'short',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: '2-digit',
+    ...(zone === undefined || zone === Intl.DateTimeFormat().resolvedOptions().timeZone
+      ? {}
+      : { timeZone: zone, timeZoneName: 'short' }),
   });
 
 export const Time = ({ at, relative = false, zone }: Props) => {
