@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { packageDirectory } from '../../app/version.ts';
 import { run, until, type Docker } from './docker.ts';
@@ -19,6 +20,8 @@ export interface Deployment {
   addressOf(container: string): Promise<string>;
   /** Ends a container as a crash does. @returns how long it was away, until it is healthy again, in ms */
   kill(container: string): Promise<number>;
+  /** Stops the program of a container with an init process, as a defect may. @returns the same */
+  hang(container: string): Promise<number>;
 }
 
 const Config = z.object({ services: z.record(z.string(), z.object({ image: z.string() })) });
@@ -61,21 +64,30 @@ export const deploy = async (docker: Docker, settings: Settings): Promise<Deploy
       const format = '{{range .NetworkSettings.Networks}}{{.IPAddress}} {{end}}';
       return (await docker('inspect', '--format', format, container)).split(' ')[0] ?? '';
     },
-    kill: async (container) => {
-      const before = await pidOf(docker, container);
-      // 0 would be this process and its group.
-      if (before <= 0) throw new Error(`${container} does not run`);
-      const startedMs = performance.now();
-      // Not `docker kill`: Docker takes that for the operator's wish, and `restart: unless-stopped` would not apply.
-      process.kill(before, 'SIGKILL');
-      await until(
-        `${container} runs again`,
-        async () => ![0, before].includes(await pidOf(docker, container)),
-      );
-      await allHealthy(docker, [container]);
-      return performance.now() - startedMs;
-    },
+    // Not `docker kill`: Docker takes that for the operator's wish, and `restart: unless-stopped` would not apply.
+    kill: (container) => awayAfter(docker, container, async (pid) => process.kill(pid, 'SIGKILL')),
+    hang: (container) =>
+      awayAfter(docker, container, async (pid) => {
+        const [child = ''] = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).split(' ');
+        process.kill(Number.parseInt(child, 10), 'SIGSTOP');
+      }),
   };
+};
+
+/** @param disturb gets the process 1 of the container @returns how long it was away, until it is healthy again, in ms */
+const awayAfter = async (
+  docker: Docker,
+  container: string,
+  disturb: (pid: number) => Promise<unknown>,
+): Promise<number> => {
+  const before = await pidOf(docker, container);
+  // 0 would be this process and its group.
+  if (before <= 0) throw new Error(`${container} does not run`);
+  const startedMs = performance.now();
+  await disturb(before);
+  await until(`${container} runs again`, async () => ![0, before].includes(await pidOf(docker, container)));
+  await allHealthy(docker, [container]);
+  return performance.now() - startedMs;
 };
 
 const pidOf = async (docker: Docker, container: string): Promise<number> =>

@@ -70,14 +70,18 @@ const tryIt = async ({ environment }: Deployment, port: number): Promise<void> =
   say('the requests of README.md are answered');
 };
 
-/** `deploy/compose.sh` while clients write: no request may fail for good. @returns the backup */
+const replaceWhileWriting = async (current: Run, command: 'restart' | 'upgrade'): Promise<void> => {
+  await whileWriting(current, 'r', async () => say(await current.deployment.script(command)));
+  await verify(current, FOLDER);
+};
+
+/** `deploy/compose.sh`. @returns the backup */
 const operateByScript = async (current: Run): Promise<string> => {
   const { deployment } = current;
   const backup = join(FOLDER, 'backup');
   await rm(backup, { recursive: true, force: true });
   say(await deployment.script('check'));
-  await whileWriting(current, 'r', async () => say(await deployment.script('restart')));
-  await verify(current, FOLDER);
+  await replaceWhileWriting(current, 'upgrade');
   say(await deployment.script('backup', backup));
   say(await deployment.script('drill', backup));
   return backup;
@@ -113,6 +117,8 @@ const distributed = async (settings: Settings, port: number): Promise<string> =>
   say(`${deployment.containers.join(', ')} are healthy`);
   const current = await startRun(deployment, settings, port);
   await writeAndKill(current, FOLDER);
+  const hungMs = await deployment.hang('buyer-exchange-worker-1');
+  say(`a worker that hangs was ended, and is back after ${Math.round(hungMs / 1_000)} s`);
   const backup = await operateByScript(current);
   await tryIt(deployment, port);
   await findPlantedDefect(current);
@@ -123,7 +129,9 @@ const postgresAlone = async (settings: Settings, port: number, backup: string): 
   const alone = { ...settings, COMPOSE_FILE: 'docker-compose.postgres.yml' };
   const deployment = await deploy(docker, alone);
   say(`${deployment.containers.join(', ')} are healthy`);
-  await writeAndKill(await startRun(deployment, alone, port), FOLDER);
+  const current = await startRun(deployment, alone, port);
+  await writeAndKill(current, FOLDER);
+  await replaceWhileWriting(current, 'restart');
   await tryIt(deployment, port);
   // The backup of the other stores, into empty volumes.
   await deployment.compose('down', '--volumes');
