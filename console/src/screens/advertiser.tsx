@@ -92,8 +92,8 @@ const Overview = ({ advertiser, error }: { readonly advertiser: Advertiser; read
         ['Time zone', advertiser.preferredTimezone],
         ['Optimizations', advertiser.optimizationApplyMode],
         ['Sandbox', advertiser.sandbox ? 'yes' : 'no'],
-        ['Created', <Time key="created" at={advertiser.createdAt} />],
-        ['Changed', <Time key="changed" at={advertiser.updatedAt} />],
+        ['Created', <Time key="created" at={advertiser.createdAt} zone={advertiser.preferredTimezone} />],
+        ['Changed', <Time key="changed" at={advertiser.updatedAt} zone={advertiser.preferredTimezone} />],
       ]}
     />
   </>

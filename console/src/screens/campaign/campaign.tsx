@@ -84,8 +84,8 @@ const Overview = ({ campaign, advertiser }: OverviewProps) => {
           ['Ends', <Time key="ends" at={campaign.flight?.endAt} zone={zone} />],
           ['Brief', campaign.brief],
           ['Revision', campaign.revision],
-          ['Created', <Time key="created" at={campaign.createdAt} />],
-          ['Changed', <Time key="changed" at={campaign.updatedAt} />],
+          ['Created', <Time key="created" at={campaign.createdAt} zone={zone} />],
+          ['Changed', <Time key="changed" at={campaign.updatedAt} zone={zone} />],
         ]}
       />
     </Stack>
