@@ -107,7 +107,7 @@ const runs = {
     { name: 'benchmark', seconds: 1_800, command: ['node', 'dist/test/bench/run.js'] },
   ],
   node24: (patterns) => [...build, onNode24(patterns.length > 0 ? patterns : ON_NODE_24)],
-  containers: () => [...build.slice(0, 1), containers],
+  containers: () => [...build, containers],
 };
 
 const print = (line) => process.stdout.write(`${line}\n`);

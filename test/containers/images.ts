@@ -46,7 +46,7 @@ if [ ! -s "$PGDATA/PG_VERSION" ]; then
   echo 'host all all all scram-sha-256' >> "$PGDATA/pg_hba.conf"
   printf "%s\\n" "listen_addresses = '*'" "unix_socket_directories = '/run/postgresql'" >> "$PGDATA/postgresql.conf"
   pg_ctl --options "-c listen_addresses=''" --wait start
-  for script in /docker-entrypoint-initdb.d/*.sh; do sh "$script"; done
+  for script in /docker-entrypoint-initdb.d/*.sh; do [ ! -e "$script" ] || sh "$script"; done
   pg_ctl --mode fast --wait stop
 fi
 exec "$@"

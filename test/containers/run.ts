@@ -154,6 +154,19 @@ const main = async (): Promise<void> => {
   const backup = await distributed(settings, port);
   say('docker-compose.postgres.yml');
   await postgresAlone(settings, port, backup);
+  await runSuites();
+};
+
+/** Where an engine has the images, the suites need no other Postgres and Redis. */
+const runSuites = async (): Promise<void> => {
+  const jest = ['--experimental-vm-modules', '--no-warnings', 'node_modules/jest/bin/jest.js'];
+  await run(process.execPath, [...jest, 'api/advertisers-create', 'api/rate-limits.e2e'], {
+    ...docker.environment,
+    TEST_CONTAINERS: 'true',
+    // It is an image of its own, which removes what a killed run has left.
+    TESTCONTAINERS_RYUK_DISABLED: 'true',
+  });
+  say('suites pass on Postgres and Redis in containers');
 };
 
 let isClean = false;

@@ -2,8 +2,22 @@ import { running } from './test-run.ts';
 import { createTemplate } from './test-database.ts';
 import { startTestPostgres } from './test-postgres.ts';
 
-/** Before all tests: uses the Postgres of `DATABASE_URL`, or starts an embedded one. */
+/**
+ * Before all tests: starts Postgres and Redis in containers (`TEST_CONTAINERS=true`), or uses the Postgres of
+ * `DATABASE_URL`, or starts an embedded one.
+ */
 export default async (): Promise<void> => {
+  if (process.env['TEST_CONTAINERS'] === 'true') {
+    // Other runs do not wait for its client.
+    const { startStoreContainers } = await import('./store-containers.ts');
+    const stores = await startStoreContainers();
+    running.stores = stores;
+    process.env['TEST_POSTGRES_URL'] = stores.postgresUrl;
+    process.env['REDIS_URL'] = stores.redisUrl;
+    process.stdout.write(`Postgres and Redis of this run: ${stores.origin}\n`);
+    await createTemplate();
+    return;
+  }
   const given = process.env['DATABASE_URL'] ?? '';
   if (given !== '') {
     process.env['TEST_POSTGRES_URL'] = given;
@@ -14,7 +28,7 @@ export default async (): Promise<void> => {
   }
   const startMs = performance.now();
   const postgres = await startTestPostgres();
-  running.postgres = postgres;
+  running.stores = postgres;
   process.env['TEST_POSTGRES_URL'] = postgres.url;
   process.env['TEST_POSTGRES_ADMIN_URL'] = postgres.adminUrl;
   const tookMs = Math.round(performance.now() - startMs);

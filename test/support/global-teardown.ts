@@ -4,5 +4,5 @@ import { running } from './test-run.ts';
 /** After all tests: drops the template database, and stops the embedded Postgres and removes its data. */
 export default async (): Promise<void> => {
   await dropTemplate();
-  await running.postgres?.stop();
+  await running.stores?.stop();
 };

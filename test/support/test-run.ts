@@ -1,2 +1,2 @@
 /** Passed from `global-setup.ts` to `global-teardown.ts`: both run in the process that starts the workers. */
-export const running: { postgres?: { stop(): Promise<void> } } = {};
+export const running: { stores?: { stop(): Promise<void> } } = {};
