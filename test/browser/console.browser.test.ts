@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { expect, it } from '@jest/globals';
 import { addMember } from '../support/invited.ts';
 import type { SignedUp } from '../support/person.ts';
+import { send, type Reservation } from '../support/uploads.ts';
 import { problemsOfAll, takeDocumentPicture, untilTrue } from './console-checks.ts';
 import { MARKUP } from './console-journey.ts';
 import { describeConsole } from './console-suite.ts';
@@ -253,6 +254,36 @@ describeConsole('the console', ({ service, open, takeProblems, signedIn, goTo })
     await page.getByRole('link', { name: `${MARKUP} (copy)` }).waitFor();
   });
 
+  it('a change of a creative keeps its slots, also an empty one, and an asset that the list does not have', async () => {
+    const { page, user } = await signedIn();
+    const { advertiserId, campaignId, creativeId } = await sample(user);
+    const reserved = await user.person.post<Reservation>(
+      `/api/v2/buyer/advertisers/${advertiserId}/assets/uploads`,
+      { name: 'Hero', mimeType: 'image/png' },
+    );
+    const { assetId, uploadUrl } = reserved.body.data;
+    expect((await send(uploadUrl, png)).status).toBe(200);
+    const path = `/api/v2/buyer/campaigns/${campaignId}/creatives/${creativeId}`;
+    const slots = [
+      { slotId: 'hero', kind: 'asset', assetId },
+      { slotId: 'logo', kind: 'asset' },
+    ];
+    expect((await user.person.put(path, { slots })).status).toBe(200);
+    await page.route(/\/assets\?/, (route) =>
+      route.fulfill({ json: { data: [], error: null, meta: { pagination: { total: 0 } } } }),
+    );
+    const changed = async (name: string): Promise<unknown> => {
+      await page.getByLabel(/^Name/).fill(name);
+      await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByRole('heading', { name }).waitFor();
+      return (await user.person.get<{ slots: unknown }>(path)).body.data.slots;
+    };
+    await goTo(page, `/console/creatives/${creativeId}?tab=change`);
+    expect(await changed('Once')).toEqual(slots);
+    await page.getByLabel(/^Asset/).selectOption({ label: 'none' });
+    expect(await changed('Twice')).toEqual([{ slotId: 'hero', kind: 'asset' }, slots[1]]);
+  });
+
   it('the audit log: filters in the address, the tree of one entry, and an export of the filtered entries', async () => {
     const { page, user } = await signedIn();
     await sample(user);
@@ -289,7 +320,7 @@ describeConsole('the console', ({ service, open, takeProblems, signedIn, goTo })
   it('the address names the advertiser: also an archived one, from screen to screen, and none that is not there', async () => {
     const { page, user } = await signedIn();
     const create = (name: string) => user.person.post<{ id: number }>('/api/v2/buyer/advertisers', { name });
-    const [first] = [await create('One'), await create('Two')];
+    const [first, second] = [await create('One'), await create('Two')];
     const { id } = first.body.data;
     await user.person.delete(`/api/v2/buyer/advertisers/${id}`);
     await goTo(page, `/console/library?advertiserId=${id}`);
@@ -309,7 +340,12 @@ describeConsole('the console', ({ service, open, takeProblems, signedIn, goTo })
     expect(await chosen.textContent()).toBe('Two');
     await goTo(page, '/console/advertisers?page=9');
     await page.getByRole('button', { name: 'This page is empty' }).click();
-    await page.getByRole('link', { name: 'Two' }).waitFor();
+    // A listed advertiser whose own page was read is a choice once.
+    await page.getByRole('link', { name: 'Two' }).click();
+    await page.getByRole('heading', { name: 'Two' }).waitFor();
+    await goTo(page, `/console/library?advertiserId=${second.body.data.id}`);
+    await page.getByText('The library is empty.').waitFor();
+    expect(await page.getByLabel('Advertiser').locator('option').allTextContents()).toEqual(['Two']);
   });
 
   it('a member who is not an admin has a first page, too', async () => {

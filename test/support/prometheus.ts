@@ -64,7 +64,8 @@ export const startPrometheus = async (targets: readonly string[]): Promise<Prome
     (await fetch(`http://127.0.0.1:${port}/api/v1/${path}`)).json();
   await until(async () => {
     const answer = Targets.safeParse(await ask('targets').catch(() => undefined));
-    return answer.success && answer.data.data.activeTargets.every(({ health }) => health === 'up');
+    const states = answer.data?.data.activeTargets ?? [];
+    return states.length === targets.length && states.every(({ health }) => health === 'up');
   });
   return {
     firing: async () =>

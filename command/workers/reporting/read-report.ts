@@ -118,5 +118,6 @@ const DAY_MS = 86_400_000;
 const isDay = (period: Answer['reporting_period'], day: string): boolean => {
   if (period === undefined) return false;
   const startMs = Date.parse(`${day}T00:00:00Z`);
-  return period.start >= startMs && period.end >= period.start && period.end <= startMs + DAY_MS;
+  const endMs = startMs + DAY_MS;
+  return period.start >= startMs && period.start < endMs && period.end >= period.start && period.end <= endMs;
 };

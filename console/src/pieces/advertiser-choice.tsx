@@ -20,7 +20,8 @@ export const AdvertiserChoice = ({
   const other = useRead<Advertiser>(`${BUYER}/advertisers/${wanted ?? ''}`, {}, { enabled: !isListed });
   if (listed === undefined || (!isListed && other.isPending))
     return error === null ? <Skeleton height={120} /> : <Problem error={error} />;
-  const advertisers = other.data === undefined ? listed : [...listed, other.data];
+  // Its own page may have read a listed one before.
+  const advertisers = isListed || other.data === undefined ? listed : [...listed, other.data];
   const chosen = wanted === undefined ? advertisers[0] : advertisers.find(({ id }) => String(id) === wanted);
   if (chosen === undefined && wanted !== undefined) {
     return (

@@ -2,6 +2,7 @@ import { Skeleton, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { BUYER, useRead } from '../api/query.ts';
 import type { Asset, Creative } from '../api/types.ts';
+import { shortened } from '../pieces/copy-id.tsx';
 import { AreaField, SelectField, TextField, WriteForm } from '../pieces/form.tsx';
 import { Problem } from '../pieces/problem.tsx';
 
@@ -36,6 +37,8 @@ interface FieldsProps {
 const Fields = ({ creative, assets, path }: FieldsProps) => {
   const { slots, copy, revision } = creative;
   const slot = slots.find(({ kind }) => kind === 'asset');
+  const present = slot?.assetId ?? '';
+  const isListed = present === '' || assets.some(({ id }) => id === present);
   return (
     <WriteForm<Creative>
       submit="Save"
@@ -44,10 +47,7 @@ const Fields = ({ creative, assets, path }: FieldsProps) => {
         path,
         body: {
           name,
-          slots: [
-            ...slots.filter((one) => one !== slot),
-            ...(assetId === '' ? [] : [{ ...slot, slotId: slot?.slotId ?? 'main', kind: 'asset', assetId }]),
-          ],
+          slots: withAsset(slots, slot, assetId),
           copy: headline === '' ? withoutHeadline(copy) : { ...copy, headline },
           clickUrl: clickUrl === '' ? null : clickUrl,
           message: message === '' ? null : message,
@@ -61,8 +61,13 @@ const Fields = ({ creative, assets, path }: FieldsProps) => {
         name="assetId"
         label="Asset"
         description="From the library of the advertiser."
-        defaultValue={slot?.assetId ?? ''}
-        data={[{ value: '', label: 'none' }, ...assets.map(({ id, name }) => ({ value: id, label: name }))]}
+        defaultValue={present}
+        data={[
+          { value: '', label: 'none' },
+          // The list has the newest assets alone. Without its own, the form would save none.
+          ...(isListed ? [] : [{ value: present, label: shortened(present) }]),
+          ...assets.map(({ id, name }) => ({ value: id, label: name })),
+        ]}
       />
       <TextField name="headline" label="Headline" maxLength={2_000} defaultValue={copy['headline'] ?? ''} />
       <TextField
@@ -75,6 +80,16 @@ const Fields = ({ creative, assets, path }: FieldsProps) => {
       <AreaField name="message" label="Message" maxLength={5_000} defaultValue={creative.message ?? ''} />
     </WriteForm>
   );
+};
+
+type Slots = Creative['slots'];
+
+/** A slot without an asset stays: a creative without its slots could count as complete. */
+const withAsset = (slots: Slots, slot: Slots[number] | undefined, assetId: string): Slots => {
+  if (slot === undefined)
+    return assetId === '' ? slots : [...slots, { slotId: 'main', kind: 'asset', assetId }];
+  const { assetId: _, ...empty } = slot;
+  return slots.map((one) => (one !== slot ? one : assetId === '' ? empty : { ...slot, assetId }));
 };
 
 const withoutHeadline = (copy: Creative['copy']): Creative['copy'] =>

@@ -103,34 +103,49 @@ const dataChecksOf = ({ id }: Advertiser): readonly Check[] => [
   },
 ];
 
-const useTroubles = (advertisers: readonly Advertiser[]): readonly Trouble[] => {
+interface Troubles {
+  readonly found: readonly Trouble[];
+  /** Before that, others may follow. */
+  readonly isComplete: boolean;
+}
+
+const useTroubles = (advertisers: readonly Advertiser[] | undefined): Troubles => {
   const { data } = useRead<EventPage>(`${BUYER}/events`, { newest: true, take: EVENTS, types: KINDS });
-  const changed = new Map(data?.events.map((event) => [event.data.resourceId, event.data]));
-  const late = [...changed.values()].toReversed().slice(0, CHECKED_MAX);
-  const checks = [...late.flatMap((one) => checkOf(one) ?? []), ...advertisers.flatMap(dataChecksOf)];
+  // The newest first: a map keeps the order of the first insertions.
+  const changed = new Map(data?.events.toReversed().map((event) => [event.data.resourceId, event.data]));
+  const late = [...changed.values()].slice(0, CHECKED_MAX);
+  const checks = [...late.flatMap((one) => checkOf(one) ?? []), ...(advertisers ?? []).flatMap(dataChecksOf)];
+  const isListed = data !== undefined && advertisers !== undefined;
   return useQueries({
     queries: checks.map(({ path, find }) => ({
       queryKey: [path, {}],
       queryFn: ({ signal }: { readonly signal: AbortSignal }) => call<unknown>({ path, signal }),
       select: (answer: Answer<unknown>) => find(answer.data),
     })),
-    combine: (reads) => reads.flatMap(({ data: found }) => found ?? []),
+    combine: (reads) => ({
+      found: reads.flatMap(({ data: found }) => found ?? []),
+      isComplete: isListed && reads.every(({ isPending }) => !isPending),
+    }),
   });
 };
 
-/** @param advertisers whose event sources and catalogs are looked at */
-export const NeedsYou = ({ advertisers }: { readonly advertisers: readonly Advertiser[] }) => {
-  const troubles = useTroubles(advertisers);
+interface Props {
+  /** Their event sources and catalogs are looked at. Undefined while they are read. */
+  readonly advertisers: readonly Advertiser[] | undefined;
+}
+
+export const NeedsYou = ({ advertisers }: Props) => {
+  const { found, isComplete } = useTroubles(advertisers);
   return (
     <Paper withBorder p="lg" style={{ minWidth: 0 }}>
       <Title order={2} size="h4" mb="sm">
         Needs you
       </Title>
-      {troubles.length === 0 && (
+      {isComplete && found.length === 0 && (
         <Text c="dimmed">Nothing fails at present, and no seller rejects a creative.</Text>
       )}
       <List listStyleType="none" spacing={4} aria-label="Needs you">
-        {troubles.map(({ name, text, to }) => (
+        {found.map(({ name, text, to }) => (
           <List.Item key={`${to ?? ''} ${name}`}>
             <Text size="sm" component="div" style={{ overflowWrap: 'anywhere' }}>
               {to === undefined ? name : <Go to={to}>{name}</Go>} {text}

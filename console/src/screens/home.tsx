@@ -42,7 +42,7 @@ const Home = () => {
         </Suspense>
       )}
       <SimpleGrid cols={{ base: 1, md: 2 }}>
-        <NeedsYou advertisers={advertisers ?? []} />
+        <NeedsYou advertisers={advertisers} />
         {role === 'admin' ? <LatelyByAll /> : <Lately />}
       </SimpleGrid>
     </Page>
