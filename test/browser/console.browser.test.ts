@@ -333,6 +333,9 @@ describeConsole('the console', ({ service, open, takeProblems, signedIn, goTo })
       expect.stringContaining(`/conversions?advertiserId=${id}`),
       'One',
     ]);
+    await goTo(page, `/console/campaigns?advertiserId=${id}`);
+    await page.getByText('Nothing matches the filters.').waitFor();
+    expect(await chosen.textContent()).toBe(String(id));
     await goTo(page, '/console/creatives?advertiserId=999999');
     await page.getByText('an advertiser that is not there').waitFor();
     await page.getByRole('link', { name: 'Show the newest one' }).click();

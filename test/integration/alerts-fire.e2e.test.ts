@@ -33,6 +33,7 @@ const SECRET_KEYS = `test:${'A'.repeat(43)}`;
 const keys = async () => parseKeyRing(SECRET_KEYS);
 const DESCRIPTORS_MAX = 256;
 const FIRING_WITHIN_MS = 75_000;
+const PROCESS_DOWN = 'ExchangeProcessDown';
 
 const alerts = [...readFileSync('deploy/prometheus/alerts.yml', 'utf8').matchAll(/- alert: (\w+)/g)].map(
   ([, name = '']) => name,
@@ -226,12 +227,16 @@ describeWithPromtool('alerts in Prometheus', () => {
         await sleep(500);
         return expected.every((alert) => fired.has(alert));
       }, FIRING_WITHIN_MS).catch(() => undefined);
-      expect([...fired.keys()].toSorted()).toEqual(expected.toSorted());
+      expect([...fired.keys()].filter((alert) => expected.includes(alert)).toSorted()).toEqual(
+        expected.toSorted(),
+      );
     };
     await Promise.all([breakPostgresOne(accounts[0]), breakEventStore(accounts[1]), breakPoor()]);
-    await all(alerts.filter((alert) => alert !== 'ExchangeProcessDown'));
+    await all(alerts.filter((alert) => alert !== PROCESS_DOWN));
     await poor.program.end('SIGKILL');
+    // On a busy machine the process that is stopped again and again may have answered too late. Now it must fire.
+    fired.delete(PROCESS_DOWN);
     await all(alerts);
     console.log([...fired].map(([alert, seconds]) => `${alert} ${seconds} s`).join('\n'));
-  }, 120_000);
+  }, 180_000);
 });

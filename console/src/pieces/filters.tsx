@@ -2,12 +2,14 @@ import { Button, Group, NativeSelect, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useUrlState } from './url-state.ts';
 
+type Choices = readonly (readonly [value: string, label: string])[];
+
 export interface Filter {
   /** As the API and the address have it. */
   readonly name: string;
   readonly label: string;
   /** With choices it is a list, without it is a text. */
-  readonly choices?: readonly (readonly [value: string, label: string])[];
+  readonly choices?: Choices;
   readonly type?: 'text' | 'date';
   /** What a text looks like. */
   readonly example?: string;
@@ -36,7 +38,7 @@ export const Filters = ({ filters }: { readonly filters: readonly Filter[] }) =>
             size="xs"
             label={filter.label}
             value={url[filter.name] ?? ''}
-            data={filter.choices.map(([value, label]) => ({ value, label }))}
+            data={choicesWith(filter.choices, url[filter.name])}
             onChange={({ currentTarget }) => apply(filter.name, currentTarget.value)}
           />
         ),
@@ -58,6 +60,13 @@ export const Filters = ({ filters }: { readonly filters: readonly Filter[] }) =>
       )}
     </Group>
   );
+};
+
+/** A link may name what the choices lack, e.g. an archived advertiser: the list must not show another choice then. */
+const choicesWith = (choices: Choices, chosen = '') => {
+  const isThere = chosen === '' || choices.some(([value]) => value === chosen);
+  const all = isThere ? choices : [...choices, [chosen, chosen] as const];
+  return all.map(([value, label]) => ({ value, label }));
 };
 
 interface TextProps {
