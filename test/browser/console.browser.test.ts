@@ -282,6 +282,14 @@ describeConsole('the console', ({ service, open, takeProblems, signedIn, goTo })
     expect(await changed('Once')).toEqual(slots);
     await page.getByLabel(/^Asset/).selectOption({ label: 'none' });
     expect(await changed('Twice')).toEqual([{ slotId: 'hero', kind: 'asset' }, slots[1]]);
+
+    await page.getByLabel(/^Headline/).fill('Typed');
+    expect((await user.person.put(path, { name: 'By another person' })).status).toBe(200);
+    await page.getByText('It has changed since this form began.').waitFor();
+    expect(await page.getByLabel(/^Headline/).inputValue()).toBe('Typed');
+    await page.getByRole('button', { name: 'Show the present values' }).click();
+    await untilTrue(page, `document.querySelector('[name=name]').value === 'By another person'`);
+    expect(await page.getByText('It has changed since this form began.').count()).toBe(0);
   });
 
   it('the audit log: filters in the address, the tree of one entry, and an export of the filtered entries', async () => {

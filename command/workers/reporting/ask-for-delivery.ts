@@ -124,9 +124,14 @@ interface ReportRun extends Omit<ReportOf, 'day' | 'listed'> {
   readonly call: ReadDelivery;
 }
 
-const accountsIn = (references: readonly SellerReference[]): readonly (SellerAccount | undefined)[] => [
-  ...new Map(references.map(({ account }) => [JSON.stringify(account), account])).values(),
-];
+/** One run asks for the last ones. */
+const ACCOUNTS_MAX = 100;
+
+const accountsIn = (references: readonly SellerReference[]): readonly (SellerAccount | undefined)[] =>
+  [...new Map(references.map(({ account }) => [JSON.stringify(account), account])).values()].slice(
+    0,
+    ACCOUNTS_MAX,
+  );
 
 /** Media buys that one request names. */
 const NAMED_MAX = 100;
@@ -145,6 +150,7 @@ const reportAll = async (options: SellerReportsOptions, run: ReportRun): Promise
   const failures: Failure[] = [];
   for (const account of accounts) {
     const failure = await reportAccount(options, run, account);
+    if (failure?.isOfAll === true) return failure;
     if (failure !== undefined) failures.push(failure);
   }
   const [first] = failures;
@@ -178,13 +184,17 @@ interface Failure {
   readonly pauses: number;
   readonly afterMs: number;
   readonly reason: string;
+  /** The seller would not answer for another account either. */
+  readonly isOfAll?: boolean;
 }
 
 const failureOf = (answer: Exclude<AgentAnswer, { readonly outcome: 'completed' }>): Failure => {
   if (answer.outcome === 'submitted') {
     return { pauses: 1, afterMs: 0, reason: 'The seller answered with a task instead of a report.' };
   }
-  if (answer.outcome === 'retry') return { pauses: 1, afterMs: answer.afterMs, reason: answer.message };
+  if (answer.outcome === 'retry') {
+    return { pauses: 1, afterMs: answer.afterMs, reason: answer.message, isOfAll: true };
+  }
   return { pauses: REFUSED_PAUSES, afterMs: 0, reason: answer.message };
 };
 

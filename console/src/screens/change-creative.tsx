@@ -3,6 +3,7 @@ import { notifications } from '@mantine/notifications';
 import { BUYER, useRead } from '../api/query.ts';
 import type { Asset, Creative } from '../api/types.ts';
 import { shortened } from '../pieces/copy-id.tsx';
+import { useFormBase } from '../pieces/form-base.tsx';
 import { AreaField, SelectField, TextField, WriteForm } from '../pieces/form.tsx';
 import { Problem } from '../pieces/problem.tsx';
 
@@ -24,7 +25,7 @@ export const ChangeCreative = ({ creativeId, campaignId }: Props) => {
   if (campaignId === undefined) return <Text>It is in no campaign: programs change it in the library.</Text>;
   if (data === undefined || assets === undefined)
     return error === null ? <Skeleton height={200} /> : <Problem error={error} />;
-  return <Fields key={data.revision} creative={data} assets={assets} path={path} />;
+  return <Fields creative={data} assets={assets} path={path} />;
 };
 
 interface FieldsProps {
@@ -33,52 +34,59 @@ interface FieldsProps {
   readonly path: string;
 }
 
-/** A change that another person has made meanwhile is not overwritten: `expectedRevision`. */
-const Fields = ({ creative, assets, path }: FieldsProps) => {
+const Fields = ({ creative: present, assets, path }: FieldsProps) => {
+  const { base: creative, formKey, notice, onSaved } = useFormBase(present);
   const { slots, copy, revision } = creative;
   const slot = slots.find(({ kind }) => kind === 'asset');
-  const present = slot?.assetId ?? '';
-  const isListed = present === '' || assets.some(({ id }) => id === present);
+  const chosen = slot?.assetId ?? '';
+  const isListed = chosen === '' || assets.some(({ id }) => id === chosen);
   return (
-    <WriteForm<Creative>
-      submit="Save"
-      requestOf={({ name, assetId = '', headline = '', clickUrl = '', message = '' }) => ({
-        method: 'PUT',
-        path,
-        body: {
-          name,
-          slots: withAsset(slots, slot, assetId),
-          copy: headline === '' ? withoutHeadline(copy) : { ...copy, headline },
-          clickUrl: clickUrl === '' ? null : clickUrl,
-          message: message === '' ? null : message,
-          expectedRevision: revision,
-        },
-      })}
-      onDone={() => notifications.show({ message: 'Saved. The history has what changed.' })}
-    >
-      <TextField name="name" label="Name" required maxLength={255} defaultValue={creative.name} />
-      <SelectField
-        name="assetId"
-        label="Asset"
-        description="From the library of the advertiser."
-        defaultValue={present}
-        data={[
-          { value: '', label: 'none' },
-          // The list has the newest assets alone. Without its own, the form would save none.
-          ...(isListed ? [] : [{ value: present, label: shortened(present) }]),
-          ...assets.map(({ id, name }) => ({ value: id, label: name })),
-        ]}
-      />
-      <TextField name="headline" label="Headline" maxLength={2_000} defaultValue={copy['headline'] ?? ''} />
-      <TextField
-        name="clickUrl"
-        label="Address behind a click"
-        type="url"
-        placeholder="https://acme.example"
-        defaultValue={creative.clickUrl ?? ''}
-      />
-      <AreaField name="message" label="Message" maxLength={5_000} defaultValue={creative.message ?? ''} />
-    </WriteForm>
+    <>
+      {notice}
+      <WriteForm<Creative>
+        key={formKey}
+        submit="Save"
+        requestOf={({ name, assetId = '', headline = '', clickUrl = '', message = '' }) => ({
+          method: 'PUT',
+          path,
+          body: {
+            name,
+            slots: withAsset(slots, slot, assetId),
+            copy: headline === '' ? withoutHeadline(copy) : { ...copy, headline },
+            clickUrl: clickUrl === '' ? null : clickUrl,
+            message: message === '' ? null : message,
+            expectedRevision: revision,
+          },
+        })}
+        onDone={({ data }) => {
+          onSaved(data);
+          notifications.show({ message: 'Saved. The history has what changed.' });
+        }}
+      >
+        <TextField name="name" label="Name" required maxLength={255} defaultValue={creative.name} />
+        <SelectField
+          name="assetId"
+          label="Asset"
+          description="From the library of the advertiser."
+          defaultValue={chosen}
+          data={[
+            { value: '', label: 'none' },
+            // The list has the newest assets alone. Without its own, the form would save none.
+            ...(isListed ? [] : [{ value: chosen, label: shortened(chosen) }]),
+            ...assets.map(({ id, name }) => ({ value: id, label: name })),
+          ]}
+        />
+        <TextField name="headline" label="Headline" maxLength={2_000} defaultValue={copy['headline'] ?? ''} />
+        <TextField
+          name="clickUrl"
+          label="Address behind a click"
+          type="url"
+          placeholder="https://acme.example"
+          defaultValue={creative.clickUrl ?? ''}
+        />
+        <AreaField name="message" label="Message" maxLength={5_000} defaultValue={creative.message ?? ''} />
+      </WriteForm>
+    </>
   );
 };
 

@@ -38,7 +38,7 @@ const MemberActions = ({ member }: { readonly member: Member }) => {
       <Group gap="xs">
         <NativeSelect
           aria-label="Role"
-          value={member.role}
+          value={change.isPending ? change.variables : member.role}
           data={['admin', 'member']}
           onChange={({ currentTarget }) => change.mutate(currentTarget.value)}
         />

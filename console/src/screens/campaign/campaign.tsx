@@ -5,6 +5,7 @@ import { BUYER, useRead } from '../../api/query.ts';
 import type { Advertiser, Campaign } from '../../api/types.ts';
 import { State } from '../../pieces/badge.tsx';
 import { CopyId } from '../../pieces/copy-id.tsx';
+import { useFormBase } from '../../pieces/form-base.tsx';
 import { AreaField, TextField, WriteForm } from '../../pieces/form.tsx';
 import { Go } from '../../pieces/go.tsx';
 import { moneyText } from '../../pieces/money.ts';
@@ -97,39 +98,47 @@ interface ChangeProps {
   readonly path: string;
 }
 
-/** A change that another person has made meanwhile is not overwritten: `expectedRevision`. */
-const ChangeCampaign = ({ campaign, path }: ChangeProps) => (
-  <WriteForm<Campaign>
-    key={campaign.revision}
-    submit="Save"
-    requestOf={(values) => ({
-      method: 'PUT',
-      path,
-      body: { ...campaignInput(values), expectedRevision: campaign.revision },
-    })}
-    onDone={() => notifications.show({ message: 'Saved. The history has what changed.' })}
-  >
-    <TextField name="name" label="Name" required maxLength={255} defaultValue={campaign.name} />
-    <TextField
-      name="budget.total"
-      label="Budget"
-      inputMode="decimal"
-      defaultValue={campaign.budget?.total ?? ''}
-    />
-    <TextField
-      name="flight.startAt"
-      label="Starts, in your time zone"
-      type="datetime-local"
-      defaultValue={localOf(campaign.flight?.startAt)}
-    />
-    <TextField
-      name="flight.endAt"
-      label="Ends, in your time zone"
-      type="datetime-local"
-      defaultValue={localOf(campaign.flight?.endAt)}
-    />
-    <AreaField name="brief" label="Brief" maxLength={5_000} defaultValue={campaign.brief ?? ''} />
-  </WriteForm>
-);
+const ChangeCampaign = ({ campaign: present, path }: ChangeProps) => {
+  const { base: campaign, formKey, notice, onSaved } = useFormBase(present);
+  return (
+    <>
+      {notice}
+      <WriteForm<Campaign>
+        key={formKey}
+        submit="Save"
+        requestOf={(values) => ({
+          method: 'PUT',
+          path,
+          body: { ...campaignInput(values), expectedRevision: campaign.revision },
+        })}
+        onDone={({ data }) => {
+          onSaved(data);
+          notifications.show({ message: 'Saved. The history has what changed.' });
+        }}
+      >
+        <TextField name="name" label="Name" required maxLength={255} defaultValue={campaign.name} />
+        <TextField
+          name="budget.total"
+          label="Budget"
+          inputMode="decimal"
+          defaultValue={campaign.budget?.total ?? ''}
+        />
+        <TextField
+          name="flight.startAt"
+          label="Starts, in your time zone"
+          type="datetime-local"
+          defaultValue={localOf(campaign.flight?.startAt)}
+        />
+        <TextField
+          name="flight.endAt"
+          label="Ends, in your time zone"
+          type="datetime-local"
+          defaultValue={localOf(campaign.flight?.endAt)}
+        />
+        <AreaField name="brief" label="Brief" maxLength={5_000} defaultValue={campaign.brief ?? ''} />
+      </WriteForm>
+    </>
+  );
+};
 
 export default CampaignPage;
