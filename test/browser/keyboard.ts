@@ -1,8 +1,10 @@
 import type { Page } from 'playwright-core';
+import { until } from '../support/until.ts';
 
 /** What a person does who has no mouse. */
 
 const PRESSES_MAX = 80;
+const FOCUS_MS_MAX = 3_000;
 
 const goTo = async (page: Page, key: 'Tab' | 'ArrowDown', name: string): Promise<void> => {
   const passed: string[] = [];
@@ -17,8 +19,18 @@ const goTo = async (page: Page, key: 'Tab' | 'ArrowDown', name: string): Promise
   throw new Error(`no focus reaches: ${name}. It was at: ${passed.join(', ')}`);
 };
 
+/** A window that opens takes the focus a moment after it is visible: what is typed meanwhile would go astray. */
+const FOCUS_IS_TAKEN = `(() => {
+  const open = [...document.querySelectorAll('[aria-modal=true]')].filter((one) => one.checkVisibility());
+  return open.length === 0 || open.some((one) => one.contains(document.activeElement));
+})()`;
+
 /** Presses Tab until the focus is at what begins with this name. */
-export const tabTo = (page: Page, name: string): Promise<void> => goTo(page, 'Tab', name);
+export const tabTo = async (page: Page, name: string): Promise<void> => {
+  // A window that sends something may have lost it again.
+  await until(() => page.evaluate<boolean>(FOCUS_IS_TAKEN), FOCUS_MS_MAX).catch(() => undefined);
+  await goTo(page, 'Tab', name);
+};
 
 /** In an open menu. */
 export const chooseInMenu = async (page: Page, name: string): Promise<void> => {
@@ -35,5 +47,9 @@ export const press = async (page: Page, name: string): Promise<void> => {
 
 export const type = async (page: Page, name: string, text: string): Promise<void> => {
   await tabTo(page, name);
+  await page.evaluate(`globalThis.typedInto = document.activeElement`);
   await page.keyboard.type(text);
+  if (await page.evaluate<boolean>(`document.activeElement !== globalThis.typedInto`)) {
+    throw new Error(`the focus left "${name}" while it was typed`);
+  }
 };

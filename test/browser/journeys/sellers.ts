@@ -61,6 +61,7 @@ export const sellerJourneys = ({ service, signedIn, goTo }: ConsoleJourney): voi
     await page.getByRole('dialog').getByLabel(names.silent).waitFor();
     await press(page, 'Ask');
     await page.getByText(/^Asks \d+ sellers for proposals/).waitFor();
+    await untilTrue(page, `/^Asks/.test(document.activeElement.textContent)`);
     await press(page, 'Ask them all');
     await page.getByRole('heading', { name: 'What sellers propose' }).waitFor();
     const answerOf = (how: keyof typeof names) => page.getByRole('group', { name: names[how], exact: true });

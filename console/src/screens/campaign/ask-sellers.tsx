@@ -1,6 +1,6 @@
 import { Alert, Button, Group, Stack, Text } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
-import { useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { problemOf } from '../../api/call.ts';
 import { BUYER, useItems, useRead, useWrite } from '../../api/query.ts';
 import type { Campaign, PendingConfirmation, ProposalRequest, Seller } from '../../api/types.ts';
@@ -86,16 +86,20 @@ const Confirmation = ({ offered, path, onAnswer, onCancel }: ConfirmationProps) 
     () => ({ method: 'POST', path, body: { confirm: true, confirmationUid } }),
     [path],
   );
+  // The button that was pressed is gone. Not the next button: a key that is held would press it.
+  const question = useRef<HTMLParagraphElement>(null);
+  useEffect(() => question.current?.focus(), []);
   return (
     <Stack>
-      <Text style={{ overflowWrap: 'anywhere' }}>{summary}</Text>
+      <Text ref={question} tabIndex={-1} style={{ overflowWrap: 'anywhere' }}>
+        {summary}
+      </Text>
       <Text size="sm" c="dimmed">
         This question is open until <Time at={expiresAt} />.
       </Text>
       <Problem error={write.error} />
       <Group>
         <Button
-          data-autofocus
           loading={write.isPending}
           onClick={() => write.mutate(undefined, { onSuccess: ({ data }) => onAnswer(data) })}
         >
