@@ -45,11 +45,16 @@ export const press = async (page: Page, name: string): Promise<void> => {
   await page.keyboard.press('Enter');
 };
 
+const TYPED_MAX = 3;
+
+/** Replaces what a field holds. Again, if a window that was still opening has taken the focus meanwhile. */
 export const type = async (page: Page, name: string, text: string): Promise<void> => {
-  await tabTo(page, name);
-  await page.evaluate(`globalThis.typedInto = document.activeElement`);
-  await page.keyboard.type(text);
-  if (await page.evaluate<boolean>(`document.activeElement !== globalThis.typedInto`)) {
-    throw new Error(`the focus left "${name}" while it was typed`);
+  for (let typed = 0; typed < TYPED_MAX; typed += 1) {
+    await tabTo(page, name);
+    await page.evaluate(`globalThis.typedInto = document.activeElement`);
+    await page.keyboard.press('ControlOrMeta+a');
+    await page.keyboard.type(text);
+    if (await page.evaluate<boolean>(`document.activeElement === globalThis.typedInto`)) return;
   }
+  throw new Error(`the focus left "${name}" while it was typed`);
 };

@@ -3,6 +3,7 @@ import { BUYER } from '../api/query.ts';
 import type { AuditEntry, AuditLogs } from '../api/types.ts';
 import { State } from '../pieces/badge.tsx';
 import { Who } from '../pieces/changes.tsx';
+import { CopyId, shortened } from '../pieces/copy-id.tsx';
 import { Go } from '../pieces/go.tsx';
 import { ListTable, type Column } from '../pieces/list-table.tsx';
 import { Page } from '../pieces/page.tsx';
@@ -27,12 +28,19 @@ const columns: readonly Column<AuditEntry>[] = [
     text: ({ resourceName, resourceId }) => resourceName ?? resourceId,
     cell: (entry) => {
       const to = resourceAddress(entry);
-      const name = entry.resourceName ?? entry.resourceId ?? '';
+      const { resourceName, resourceId, resourceType } = entry;
       return (
         <Text size="sm" component="div" style={{ overflowWrap: 'break-word' }}>
-          {to === undefined ? name : <Go to={to}>{name}</Go>}
+          {to === undefined ? (
+            (resourceName ??
+            (resourceId !== undefined && <CopyId id={resourceId} what={`${resourceType} id`} short />))
+          ) : (
+            <Go to={to} title={resourceId ?? ''}>
+              {resourceName ?? shortened(resourceId ?? '')}
+            </Go>
+          )}
           <Text size="xs" c="dimmed">
-            {entry.resourceType}
+            {resourceType}
           </Text>
         </Text>
       );
