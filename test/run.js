@@ -81,15 +81,15 @@ const runs = {
     ...build,
     {
       name: 'suites without faults',
-      seconds: 700,
+      seconds: 1_200,
       command: [...JEST, '--maxWorkers', '3', ...ignoring(ANY_FAULT)],
     },
-    { name: 'faults', seconds: 330, command: [...JEST, ANY_FAULT, ...ignoring(CRASH_RUN)] },
+    { name: 'faults', seconds: 340, command: [...JEST, ANY_FAULT, ...ignoring(CRASH_RUN)] },
     { name: 'crash run', seconds: 80, command: [...JEST, CRASH_RUN] },
     onNode24(ON_NODE_24),
     {
       name: 'benchmark, quick form',
-      seconds: 130,
+      seconds: 125,
       command: ['node', 'dist/test/bench/run.js', '--quick'],
     },
   ],
