@@ -136,7 +136,8 @@ describe('an object store that does not work', () => {
       expect(await filesIn(disk)).toEqual([]);
       await noneOpenIn(disk);
     } finally {
-      await run('umount', [disk]);
+      // Lazily: other programs of this machine may look at it for a moment.
+      await run('umount', ['--lazy', disk]);
     }
   });
 
