@@ -2,13 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
-import { z } from 'zod';
 import { notFound } from '../shared/http/errors.ts';
 import { route, type Route } from '../shared/http/route.ts';
 import { referenceHeaders } from '../shared/http/security-headers.ts';
+import { fileInput, immutableFile } from './immutable-file.ts';
 import { packageDirectory } from './version.ts';
 
 const tag = 'Documents';
@@ -96,9 +95,6 @@ fetches it with <code>node console/build.js</code>, and starts the service again
 </html>
 `;
 
-/** The name of the file has its version. */
-const IMMUTABLE = 'public, max-age=31536000, immutable';
-
 const scriptRoute = (directory: string, script: string | undefined): Route =>
   route({
     method: 'get',
@@ -108,28 +104,12 @@ const scriptRoute = (directory: string, script: string | undefined): Route =>
     tag,
     access: 'public',
     limit: 'none',
-    params: z.object({ file: z.string().meta({ description: 'Name of the file.' }) }),
-    headers: z.object({
-      'accept-encoding': z.string().optional().meta({ description: 'With `gzip`: compressed.' }),
-    }),
+    ...fileInput,
     responses: { 200: { description: 'The script', mediaType: 'text/javascript' } },
-    handle: async ({ params: { file }, headers: { 'accept-encoding': accepted = '' } }) => {
+    handle: async ({ params: { file }, headers }) => {
       if (file !== script) throw notFound('file');
-      const compressed = await readFile(join(directory, `${file}.gz`));
-      const isCompressed = /\bgzip\b/.test(accepted);
-      const bytes = isCompressed ? compressed : await promisify(gunzip)(compressed);
-      return {
-        status: 200,
-        bytes: {
-          contentType: 'text/javascript; charset=utf-8',
-          length: bytes.length,
-          open: async () => Readable.from([bytes]),
-        },
-        headers: {
-          'Cache-Control': IMMUTABLE,
-          Vary: 'Accept-Encoding',
-          ...(isCompressed ? { 'Content-Encoding': 'gzip' } : {}),
-        },
-      };
+      const compressed = () => readFile(join(directory, `${file}.gz`));
+      const plain = async () => promisify(gunzip)(await compressed());
+      return immutableFile({ contentType: 'text/javascript; charset=utf-8', plain, compressed }, headers);
     },
   });

@@ -21,7 +21,7 @@ export const RevokeApp = ({ app: { grantId, client } }: { readonly app: Connecte
     title={`Revoke the access of ${client.name}?`}
     call={{ method: 'DELETE', path: `${CONNECTED_APPS}/${grantId}` }}
   >
-    Its tokens are refused from their next request on. It has access again only after somebody allows it
+    Its tokens are refused from their next request on. It has access again only after a person allows it
     again.
   </ConfirmedWrite>
 );
