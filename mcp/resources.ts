@@ -23,6 +23,8 @@ interface ResourceKind {
 const SCHEME = 'exchange://';
 const MIME_TYPE = 'application/json';
 const LISTED_MAX = 50;
+/** Followed addresses are stored. */
+const URI_LENGTH_MAX = 1_000;
 const API = '/api/v2/buyer';
 
 const kinds: readonly ResourceKind[] = [
@@ -72,7 +74,8 @@ const addresses = kinds.map(({ address, path, operationId }) => ({
 /** @returns the operation that reads it; undefined if it is not an address of a resource */
 const readOf = (uri: string): readonly [operationId: string, params: Parameters] | undefined => {
   if (uri === ACCOUNT.uri) return ['getCurrentAccount', {}];
-  if (!uri.startsWith(SCHEME)) return undefined;
+  const isStorable = uri.length <= URI_LENGTH_MAX && uri.isWellFormed() && !uri.includes('\0');
+  if (!uri.startsWith(SCHEME) || !isStorable) return undefined;
   for (const { operationId, parametersIn } of addresses) {
     const found = parametersIn(uri.slice(SCHEME.length));
     if (found !== false) return [operationId, found.params];

@@ -14,7 +14,7 @@ import { toNodeHandler, type NodeIncomingMessageLike } from '@modelcontextprotoc
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { UserStreams } from '../query/realtime/open-for-user.ts';
-import { readJsonBytes } from '../shared/http/body.ts';
+import { readJsonBytes, refuseLargeBody } from '../shared/http/body.ts';
 import type { Site } from '../shared/http/challenge.ts';
 import { ApiError } from '../shared/http/errors.ts';
 import type { Caller } from '../shared/http/invoke-route.ts';
@@ -57,6 +57,8 @@ export interface Following {
 const KEEP_ALIVE_MS = 15_000;
 /** A call of 10,000 conversion events, and its frame. */
 const BODY_BYTES_MAX = 16 * 1024 * 1024;
+/** A process keeps the addresses that a stream follows. */
+const LISTEN_BYTES_MAX = 128 * 1024;
 
 /** JSON-RPC 2.0. */
 const Message = z
@@ -171,6 +173,7 @@ const servePost = (options: McpOptions): Serve => {
     if (access !== undefined) refuseScope({ access, resource: path }, context.principal, site);
     response.setHeader('Cache-Control', 'no-store');
     const isListen = isListenRequest(parsedBody);
+    if (isListen) refuseLargeBody(bytes?.length ?? 0, { bodyBytesMax: LISTEN_BYTES_MAX });
     // The SDK would keep a stream open that no limit counts.
     if (isListen && listen === undefined) return sendRpcError(response, rpcErrors.nothingToFollow);
     const answer =

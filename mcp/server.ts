@@ -60,7 +60,7 @@ export const createServers = (options: ServerOptions): ((caller: Caller, session
       const own = { ...caller, signal: AbortSignal.any([caller.signal, signal]) };
       return { caller: own, invoke: options.invoke.bind(undefined, own) };
     });
-    if (session !== undefined) offerFollowing(server, session);
+    if (session !== undefined) offerFollowing(server, session, options.onError);
     server.setRequestHandler('tools/list', async (): Promise<ListToolsResult> => ({
       tools: await listFor(caller.principal.scopes),
     }));
@@ -70,18 +70,20 @@ export const createServers = (options: ServerOptions): ((caller: Caller, session
         return refusalResult(unknownTool(params.name, offeredTo(caller.principal.scopes)));
       const signal = AbortSignal.any([caller.signal, context.mcpReq.signal]);
       const declared = server.getClientCapabilities()?.elicitation;
-      return options.elicitation.around(
-        context,
-        declared,
-        (confirmationUid) =>
-          callTool(
-            options,
-            called,
-            { given: params.arguments ?? {}, confirmationUid },
-            { ...caller, signal },
-          ),
-        (uid) => options.confirmations.withdraw(caller.principal.customerId, uid),
-      );
+      return options.elicitation
+        .around(
+          context,
+          declared,
+          (confirmationUid) =>
+            callTool(
+              options,
+              called,
+              { given: params.arguments ?? {}, confirmationUid },
+              { ...caller, signal },
+            ),
+          (uid) => options.confirmations.withdraw(caller.principal.customerId, uid),
+        )
+        .catch((error: unknown) => refusalResult(refusalOf(error, called.name, options.onError)));
     });
     return server;
   };
@@ -99,17 +101,28 @@ const offerContext = (server: Server, callOf: (signal: AbortSignal) => ToolCall)
 };
 
 /** Protocol versions up to 2025-11-25: updates come on the GET stream of the session. */
-export const offerFollowing = (server: Server, session: McpSession, refuse = refuseForeignUri): void => {
+export const offerFollowing = (
+  server: Server,
+  session: McpSession,
+  onError: ServerOptions['onError'],
+  refuse = refuseForeignUri,
+): void => {
+  // The SDK sends the message of any error to the client.
+  const rethrow = (error: unknown): never => {
+    const { body } = refusalOf(error, 'resources/subscribe', onError);
+    throw new ProtocolError(ProtocolErrorCode.InternalError, body.message);
+  };
   server.setRequestHandler('resources/subscribe', async ({ params: { uri } }) => {
     refuse(uri);
-    if (await session.follow(uri)) return {};
+    if (await session.follow(uri).catch(rethrow)) return {};
     throw new ProtocolError(
       ProtocolErrorCode.InvalidParams,
       `A session follows at most ${FOLLOWED_MAX} resources. Unsubscribe from one, then repeat the request.`,
     );
   });
   server.setRequestHandler('resources/unsubscribe', async ({ params: { uri } }) => {
-    await session.unfollow(uri);
+    refuse(uri);
+    await session.unfollow(uri).catch(rethrow);
     return {};
   });
 };
@@ -138,12 +151,16 @@ const callTool = async (
     const result = await Promise.race([called.run(input, call), timeIsUp(callMs, over.signal)]);
     return toolResult(result);
   } catch (error) {
-    const refusal = apiErrorOf(error);
-    if (refusal.status >= 500) onError(error, called.name);
-    return refusalResult(refusal);
+    return refusalResult(refusalOf(error, called.name, onError));
   } finally {
     over.abort();
   }
+};
+
+const refusalOf = (error: unknown, what: string, onError: ServerOptions['onError']): ApiError => {
+  const refusal = apiErrorOf(error);
+  if (refusal.status >= 500) onError(error, what);
+  return refusal;
 };
 
 /** Specification, MCP tool call exceeds 30 minutes. */

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { InitializeRequestParams } from '@modelcontextprotocol/server';
 import type { Pool } from 'pg';
+import { shownText } from '../shared/outbound/shown-text.ts';
 import { sessionQuestions, type SessionQuestions } from './session-questions.ts';
 
 /** Only this credential can use the session. */
@@ -55,13 +56,16 @@ interface SessionRow {
 
 const NAME_LENGTH_MAX = 200;
 
+/** `jsonb` stores neither U+0000 nor half a surrogate pair, which a cut may leave. */
+const named = (text: string): string => shownText(text).slice(0, NAME_LENGTH_MAX).toWellFormed();
+
 /** Only what decides how the client is served: the rest may be of any size. */
 const declared = ({
   protocolVersion,
   capabilities: { elicitation, sampling, roots },
   clientInfo: { name, version },
 }: InitializeRequestParams) => ({
-  protocolVersion: protocolVersion.slice(0, NAME_LENGTH_MAX),
+  protocolVersion: named(protocolVersion),
   capabilities: {
     ...(elicitation && {
       elicitation: { ...(elicitation.form && { form: {} }), ...(elicitation.url && { url: {} }) },
@@ -69,7 +73,7 @@ const declared = ({
     ...(sampling && { sampling: {} }),
     ...(roots && { roots: {} }),
   },
-  clientInfo: { name: name.slice(0, NAME_LENGTH_MAX), version: version.slice(0, NAME_LENGTH_MAX) },
+  clientInfo: { name: named(name), version: named(version) },
 });
 
 const hashOf = (id: string): Buffer => createHash('sha256').update(id).digest();

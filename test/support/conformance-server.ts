@@ -50,7 +50,13 @@ export const conformanceServer = (_caller: Caller, session?: McpSession): McpSer
   offerInputs(server);
   offerQuestions(server);
   offerResources(server);
-  if (session !== undefined) offerFollowing(server.server, session, () => undefined);
+  if (session !== undefined)
+    offerFollowing(
+      server.server,
+      session,
+      () => undefined,
+      () => undefined,
+    );
   offerPrompts(server);
   return server;
 };
