@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { canonicalJson } from '../json/canonical-json.ts';
+import { canonicalJson, writeCanonicalJson } from '../json/canonical-json.ts';
 
 export interface FingerprintParts {
   readonly method: string;
@@ -8,8 +8,8 @@ export interface FingerprintParts {
   readonly body: unknown;
 }
 
-export const fingerprintOf = ({ method, path, pathValues, body }: FingerprintParts): Buffer =>
-  createHash('sha256')
-    .update(`${method} ${path}\n${canonicalJson(pathValues)}\n`)
-    .update(body === undefined ? '' : canonicalJson(body))
-    .digest();
+export const fingerprintOf = ({ method, path, pathValues, body }: FingerprintParts): Buffer => {
+  const hash = createHash('sha256').update(`${method} ${path}\n${canonicalJson(pathValues)}\n`);
+  if (body !== undefined) writeCanonicalJson(body, (piece) => hash.update(piece));
+  return hash.digest();
+};

@@ -23,30 +23,58 @@ const hasNames = (shape: Shape, names: readonly string[]): boolean => {
 /** The items of a long list mostly have the same members in the same order. */
 let last: Shape = shapeOf([]);
 
-const canonicalObject = (value: Readonly<Record<string, unknown>>): string => {
+/** The text so far. A `write` receives it in pieces: the parts of a text of megabytes are expensive to join. */
+interface Output {
+  text: string;
+  readonly write?: (piece: string) => void;
+}
+
+const PIECE_LENGTH = 4_096;
+
+const putObject = (value: Readonly<Record<string, unknown>>, out: Output): void => {
   const names = Object.keys(value);
   if (!hasNames(last, names)) last = shapeOf(names);
   const { members } = last;
-  let text = '{';
+  out.text += '{';
   for (let at = 0; at < members.length; at += 1) {
     const member = members[at] as Shape['members'][number];
-    text += (at === 0 ? '' : ',') + member.written + canonicalJson(value[member.name]);
+    out.text += at === 0 ? member.written : `,${member.written}`;
+    putValue(value[member.name], out);
   }
-  return `${text}}`;
+  out.text += '}';
 };
 
-const canonicalArray = (items: readonly unknown[]): string => {
-  let text = '[';
-  for (let at = 0; at < items.length; at += 1) text += (at === 0 ? '' : ',') + canonicalJson(items[at]);
-  return `${text}]`;
+const putArray = (items: readonly unknown[], out: Output): void => {
+  out.text += '[';
+  for (let at = 0; at < items.length; at += 1) {
+    if (at > 0) out.text += ',';
+    putValue(items[at], out);
+    if (out.write === undefined || out.text.length < PIECE_LENGTH) continue;
+    out.write(out.text);
+    out.text = '';
+  }
+  out.text += ']';
+};
+
+const putValue = (value: unknown, out: Output): void => {
+  if (typeof value === 'string') out.text += canonicalText(value);
+  else if (typeof value === 'number' && Number.isFinite(value)) out.text += String(value);
+  else if (typeof value !== 'object' || value === null) out.text += JSON.stringify(value) ?? 'undefined';
+  else if (Array.isArray(value)) putArray(value, out);
+  else if (value instanceof RefusedItem) out.text += `!${value.text}`;
+  else putObject(value as Record<string, unknown>, out);
 };
 
 /** RFC 8785, for a value that passed the ingress rules. A `RefusedItem` is `!` and its text. */
 export const canonicalJson = (value: unknown): string => {
-  if (typeof value === 'string') return canonicalText(value);
-  if (typeof value === 'number' && Number.isFinite(value)) return String(value);
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'undefined';
-  if (Array.isArray(value)) return canonicalArray(value);
-  if (value instanceof RefusedItem) return `!${value.text}`;
-  return canonicalObject(value as Record<string, unknown>);
+  const out: Output = { text: '' };
+  putValue(value, out);
+  return out.text;
+};
+
+/** The pieces of `canonicalJson`, in order. */
+export const writeCanonicalJson = (value: unknown, write: (piece: string) => void): void => {
+  const out: Output = { text: '', write };
+  putValue(value, out);
+  write(out.text);
 };

@@ -1,4 +1,4 @@
-import { Redis } from 'ioredis';
+import { Redis } from '../process/redis-client.ts';
 import { Counter, type Registry } from 'prom-client';
 import {
   RateLimiterPostgres,

@@ -1,5 +1,5 @@
 import { createRedisBackend, type BackendFactory, type IQueueBackend } from 'bullmq';
-import { Redis } from 'ioredis';
+import { Redis } from '../process/redis-client.ts';
 import type { Logger } from 'pino';
 import { evictionPolicyOf } from '../limits/rate-limits.ts';
 import type { JobBackend } from './job-backend.ts';

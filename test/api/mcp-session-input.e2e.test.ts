@@ -46,7 +46,11 @@ const inSession = async (session: string, method: string, uri: string): Promise<
 it.each([
   ['U+0000', 'a\0b', 'a b'],
   ['half a surrogate pair', 'a\ud83d', 'a\ufffd'],
-  ['a surrogate pair at the end of what is kept', `${'x'.repeat(199)}\u{1f600}`, `${'x'.repeat(199)}\ufffd`],
+  [
+    'a surrogate pair at the end of the stored name',
+    `${'x'.repeat(199)}\u{1f600}`,
+    `${'x'.repeat(199)}\ufffd`,
+  ],
 ])('a session begins for a client whose name holds %s', async (_what, name, kept) => {
   await begin(name);
   expect(await nameOf()).toBe(kept);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { equalJson } from '../../domain/equal-json.ts';
-import { canonicalJson } from '../../shared/json/canonical-json.ts';
+import { canonicalJson, writeCanonicalJson } from '../../shared/json/canonical-json.ts';
 import { fingerprintOf, type FingerprintParts } from '../../shared/idempotency/request-fingerprint.ts';
 
 /** JSON values that the ingress accepts: no lone surrogates, no -0. */
@@ -78,6 +78,27 @@ describe('canonical JSON', () => {
     expect(canonicalJson({ '\ufb33': 1, '😀': 2, '€': 3, ö: 4, '1': 5, '\r': 6, '10': 7, '9': 8 })).toBe(
       '{"\\r":6,"1":5,"10":7,"9":8,"ö":4,"€":3,"😀":2,"\ufb33":1}',
     );
+  });
+});
+
+describe('the pieces of canonical JSON', () => {
+  it('are together the whole text, also of lists within lists', () => {
+    const long = fc.array(anyJson, { minLength: 0, maxLength: 40 });
+    fc.assert(
+      fc.property(fc.array(fc.record({ list: long, text: fc.string({ maxLength: 3_000 }) })), (value) => {
+        const pieces: string[] = [];
+        writeCanonicalJson(value, (piece) => pieces.push(piece));
+        expect(pieces.join('')).toBe(canonicalJson(value));
+      }),
+    );
+  });
+
+  it('are several for a list of 10,000 events', () => {
+    const events = Array.from({ length: 10_000 }, (_, n) => ({ eventId: `order-${n}`, value: 12.5 }));
+    const pieces: string[] = [];
+    writeCanonicalJson({ events }, (piece) => pieces.push(piece));
+    expect(pieces.length).toBeGreaterThan(50);
+    expect(JSON.parse(pieces.join(''))).toEqual({ events });
   });
 });
 
