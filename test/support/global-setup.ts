@@ -1,3 +1,4 @@
+import { useMemoryFolder } from './memory-folder.ts';
 import { running } from './test-run.ts';
 import { createTemplate } from './test-database.ts';
 import { startTestPostgres } from './test-postgres.ts';
@@ -7,6 +8,7 @@ import { startTestPostgres } from './test-postgres.ts';
  * `DATABASE_URL`, or starts an embedded one.
  */
 export default async (): Promise<void> => {
+  await useMemoryFolder();
   if (process.env['TEST_CONTAINERS'] === 'true') {
     // Other runs do not wait for its client.
     const { startStoreContainers } = await import('./store-containers.ts');

@@ -57,6 +57,7 @@ export const startTestPostgres = async (): Promise<TestPostgres> => {
     synchronous_commit: 'off',
     full_page_writes: 'off',
     max_connections: '400',
+    max_wal_size: '256MB',
   };
   const postgres = await startEmbeddedPostgres({ dataDir, log: createLog('warn'), settings });
   const client = new Client({ connectionString: postgres.adminUrl });
