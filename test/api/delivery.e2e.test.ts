@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { addSeller, connectSeller } from '../../command/sellers/commands.ts';
 import type { CampaignResource } from '../../domain/campaigns/resource.ts';
 import type { ProposalRequestResource } from '../../domain/proposals/resource.ts';
@@ -33,6 +33,12 @@ beforeAll(async () => {
 afterAll(async () => {
   await Promise.all([service.stop(), sellers.stop(), agent.stop()]);
 });
+// Otherwise the sellers of every test would be asked each second until the last one has ended.
+afterEach(async () => {
+  await service.pool.query(
+    `update work_list set due_at = now() + interval '1 day' where kind = 'seller-delivery'`,
+  );
+});
 
 interface Buyer extends TestAccount {
   readonly advertiserId: number;
@@ -50,7 +56,7 @@ const newBuyer = async (advertiser: object = {}): Promise<Buyer> => {
 };
 
 const report = async ({ api }: TestAccount, query = ''): Promise<DeliveryReport> => {
-  const answer = await api.get<DeliveryReport>(`${PATH}${query}`);
+  const answer = await untilDefinite(() => api.get<DeliveryReport>(`${PATH}${query}`));
   expect([answer.status, answer.body.error ?? null]).toEqual([200, null]);
   return answer.body.data;
 };
