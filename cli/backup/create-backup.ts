@@ -1,21 +1,12 @@
-import { createHash } from 'node:crypto';
-import { once } from 'node:events';
-import { createWriteStream } from 'node:fs';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { Transform, type Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
-import { z } from 'zod';
+import type { Client } from 'pg';
 import type { Config } from '../../app/config.ts';
 import type { Installation } from '../../app/installation.ts';
 import { version } from '../../app/version.ts';
 import { shortLivedTables } from '../../migrations/tables.ts';
-import {
-  START,
-  type EventStore,
-  type Position,
-  type RecordedEvent,
-} from '../../shared/event-store/event-store.ts';
+import { printPosition } from '../../shared/event-store/dense-position.ts';
+import type { Position } from '../../shared/event-store/event-store.ts';
 import {
   dumpTable,
   sequenceValues,
@@ -24,27 +15,13 @@ import {
 } from '../../shared/postgres/copy-tables.ts';
 import { checkSecrets } from '../../shared/secrets/check-secrets.ts';
 import { keyRingOf } from '../../shared/secrets/key-ring.ts';
-import { objectKeyOf, type ObjectStore } from '../../shared/storage/object-store.ts';
 import { openObjectStore } from '../../shared/storage/open-object-store.ts';
 import { syncFolder } from '../../shared/storage/sync-folder.ts';
 import type { OnProgress } from '../command.ts';
-import { persist } from '../event-move/persist.ts';
-import { fractionOf } from '../event-move/copy-events.ts';
-import {
-  assetPath,
-  eventsPath,
-  keysPath,
-  tablePath,
-  writeManifest,
-  type ArchivedAsset,
-  type Manifest,
-} from './manifest.ts';
-
-class IncompleteBackupError extends Error {
-  override readonly name = 'IncompleteBackupError';
-}
-
-const PAGE_EVENTS = 1_000;
+import { createAssetDump } from './dump-assets.ts';
+import { openEventDump } from './dump-events.ts';
+import { IncompleteBackupError } from './incomplete-backup-error.ts';
+import { keysPath, tablePath, writeManifest, type Manifest } from './manifest.ts';
 
 export interface CreateOptions {
   readonly installation: Installation;
@@ -56,29 +33,25 @@ export interface CreateOptions {
 }
 
 /**
- * Writes everything that an installation consists of: tables as of one moment, then the events, then the bytes of
- * assets, so that no state refers to something that is missing. The service may run.
+ * Writes everything that an installation consists of: tables as of one moment, then the events up to it (all of them,
+ * if they are not in a table), and the bytes of assets, so that no state refers to something that is missing. The
+ * service may run. Most bytes are copied before the tables: an asset that is deleted meanwhile still has its row there.
  * @throws IncompleteBackupError if a secret or an asset is missing in the installation itself
  */
 export const createBackup = async (options: CreateOptions): Promise<Manifest> => {
-  const { installation, config, folder, withKeys, onProgress } = options;
+  const { installation, folder, withKeys } = options;
   const draft = `${folder}.partial`;
   await mkdir(dirname(folder), { recursive: true });
   await mkdir(draft, { mode: 0o700 });
   for (const name of ['tables', 'assets']) await mkdir(join(draft, name));
-  const stored = await dumpDatabase(installation, draft);
-  const { uploaded, ...events } = await dumpEvents(installation, draft, onProgress);
-  const objects = await openObjectStore(config.ASSET_STORE_URL, config.DATA_DIR);
-  const assets = await dumpAssets(objects, uploaded, draft);
+  const contents = await dumpContents(options, draft);
   const keys = await dumpKeys(options, draft, withKeys);
   const manifest: Manifest = {
     format: 1,
     version,
     createdAt: new Date().toISOString(),
     store: installation.storeKind,
-    ...stored,
-    events,
-    assets,
+    ...contents,
     keys,
   };
   await writeManifest(draft, manifest);
@@ -87,10 +60,30 @@ export const createBackup = async (options: CreateOptions): Promise<Manifest> =>
   return manifest;
 };
 
-const dumpDatabase = (
-  { databaseUrl }: Installation,
+const dumpContents = async (
+  { installation, config, onProgress }: CreateOptions,
   folder: string,
-): Promise<Pick<Manifest, 'tables' | 'sequences'>> =>
+): Promise<Pick<Manifest, 'tables' | 'sequences' | 'events' | 'assets'>> => {
+  const objects = await openObjectStore(config.ASSET_STORE_URL, config.DATA_DIR);
+  const assets = createAssetDump(objects, folder);
+  const log = await openEventDump(installation, folder, assets.take, onProgress);
+  try {
+    await log.readOn();
+    await assets.copy();
+    const { end, ...stored } = await dumpDatabase(installation, folder);
+    await log.readOn(end);
+    await assets.copy();
+    return { ...stored, events: await log.finish(), assets: await assets.finish() };
+  } finally {
+    await log.close();
+  }
+};
+
+/** @returns `end`: the last event of the tables, if they contain the events */
+const dumpDatabase = (
+  { databaseUrl, storeKind }: Installation,
+  folder: string,
+): Promise<Pick<Manifest, 'tables' | 'sequences'> & { readonly end: Position | undefined }> =>
   withCopyClient(databaseUrl, async (client) => {
     await client.query('begin isolation level repeatable read read only');
     const tables: Manifest['tables'] = {};
@@ -100,100 +93,16 @@ const dumpDatabase = (
       tables[name] = { ...copied, columns: [...columns] };
     }
     const sequences = await sequenceValues(client);
+    const end = storeKind === 'postgres' ? await lastPosition(client) : undefined;
     await client.query('commit');
-    return { tables, sequences };
+    return { tables, sequences, end };
   });
 
-const UploadedData = z.object({ storageKey: z.string(), bytes: z.int(), sha256: z.string() });
-
-interface UploadedBytes {
-  readonly bytes: number;
-  readonly sha256: string;
-}
-
-/** In Postgres the events are a table; the log is then read for the assets alone. */
-const dumpEvents = async (
-  { sealedStore, storeKind }: Installation,
-  folder: string,
-  onProgress: OnProgress,
-): Promise<Manifest['events'] & { readonly uploaded: ReadonlyMap<string, UploadedBytes> }> => {
-  const uploaded = new Map<string, UploadedBytes>();
-  const keyOfStream = new Map<string, string>();
-  const take = ({ type, stream, data }: RecordedEvent): void => {
-    if (type === 'AssetUploaded') {
-      const { storageKey, bytes, sha256 } = UploadedData.parse(data);
-      uploaded.set(storageKey, { bytes, sha256 });
-      keyOfStream.set(stream, storageKey);
-    } else if (type === 'AssetRemoved') uploaded.delete(keyOfStream.get(stream) ?? '');
-  };
-  if (storeKind === 'postgres') {
-    const count = await eachPage(sealedStore, onProgress, async (page) => page.forEach(take));
-    return { count, uploaded };
-  }
-  const file = createWriteStream(eventsPath(folder), { mode: 0o600 });
-  const hash = createHash('sha256');
-  const count = await eachPage(sealedStore, onProgress, async (page) => {
-    page.forEach(take);
-    const text = page.map((event) => `${JSON.stringify(event)}\n`).join('');
-    hash.update(text);
-    if (!file.write(text)) await once(file, 'drain');
-  });
-  file.end();
-  await once(file, 'close');
-  return { count, sha256: hash.digest('hex'), uploaded };
-};
-
-const eachPage = async (
-  store: EventStore,
-  onProgress: OnProgress,
-  take: (page: readonly RecordedEvent[]) => Promise<void>,
-): Promise<number> => {
-  const end = await persist(() => store.head());
-  let events = 0;
-  for (let after: Position = START; ;) {
-    const page = await persist(() => store.readAll({ after, limit: PAGE_EVENTS }));
-    const last = page.at(-1);
-    if (last === undefined) return events;
-    await take(page);
-    events += page.length;
-    after = last.position;
-    onProgress({ events, fraction: fractionOf(store, after, end) });
-  }
-};
-
-const dumpAssets = async (
-  objects: ObjectStore,
-  uploaded: ReadonlyMap<string, UploadedBytes>,
-  folder: string,
-): Promise<ArchivedAsset[]> => {
-  const assets: ArchivedAsset[] = [];
-  const missing: string[] = [];
-  for (const [key, expected] of uploaded) {
-    const object = objectKeyOf(key);
-    const bytes = object === undefined ? undefined : await objects.read(object);
-    const found = bytes === undefined ? undefined : await saveBytes(bytes, assetPath(folder, key));
-    if (found?.sha256 === expected.sha256) assets.push({ key, ...found });
-    else missing.push(key);
-  }
-  if (missing.length === 0) return assets;
-  const names = missing.slice(0, 20).join(', ');
-  throw new IncompleteBackupError(
-    `The bytes of ${missing.length} assets are missing in the store of assets, or were changed: ${names}`,
+const lastPosition = async (client: Client): Promise<Position> => {
+  const { rows } = await client.query<{ last: number }>(
+    'select coalesce(max(position), 0)::float8 as last from events',
   );
-};
-
-const saveBytes = async (bytes: Readable, path: string): Promise<UploadedBytes> => {
-  const hash = createHash('sha256');
-  let size = 0;
-  const through = new Transform({
-    transform: (chunk: Buffer, _encoding, done) => {
-      hash.update(chunk);
-      size += chunk.length;
-      done(null, chunk);
-    },
-  });
-  await pipeline(bytes, through, createWriteStream(path, { mode: 0o600 }));
-  return { bytes: size, sha256: hash.digest('hex') };
+  return printPosition(rows[0]?.last ?? 0);
 };
 
 /** @returns the ids of the keys of the installation */

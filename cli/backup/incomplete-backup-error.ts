@@ -1,0 +1,4 @@
+/** The installation itself lacks something. */
+export class IncompleteBackupError extends Error {
+  override readonly name = 'IncompleteBackupError';
+}
