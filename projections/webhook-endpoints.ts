@@ -282,13 +282,15 @@ const CHANGING = [
   'revision',
   'changed_at',
 ];
+const COLUMNS = ['customer_id', 'subscription_id', 'created_position', ...CHANGING];
 
 const saveEndpoints = async (client: ClientBase, endpoints: readonly Endpoint[]): Promise<void> => {
   if (endpoints.length === 0) return;
   await client.query({
     name: 'webhook-endpoints-write',
-    text: `insert into webhook_endpoints
-           select * from jsonb_populate_recordset(null::webhook_endpoints, $1::jsonb)
+    // Names the columns: those that a later version adds keep their defaults.
+    text: `insert into webhook_endpoints (${COLUMNS.join(', ')})
+           select ${COLUMNS.join(', ')} from jsonb_populate_recordset(null::webhook_endpoints, $1::jsonb)
            order by customer_id, subscription_id
            on conflict (customer_id, subscription_id) do update
              set ${CHANGING.map((name) => `${name} = excluded.${name}`).join(', ')}`,
