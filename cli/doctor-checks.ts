@@ -206,7 +206,7 @@ const parked = (healths: readonly ReadModelHealth[]): Finding => {
   if (found.length === 0) return ok('none');
   return problem(
     found.map(({ readModel, parkedStreams }) => `${parkedStreams} of ${readModel}`).join(', '),
-    'Read the reasons with `exchange parked list`, then `exchange parked retry` each stream.',
+    'Read the reasons with `exchange parked list`, then `exchange parked retry READ-MODEL`.',
   );
 };
 

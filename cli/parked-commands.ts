@@ -1,7 +1,7 @@
 import type { Installation } from '../app/installation.ts';
 import { allProjections } from '../projections/all-projections.ts';
 import { listParked, type ParkedStream } from '../projections/engine/parked-streams.ts';
-import { retryParked } from '../projections/engine/retry-parked.ts';
+import { retryAllParked, retryParked } from '../projections/engine/retry-parked.ts';
 import type { OperatorCommand, Tools } from './command.ts';
 import { ArgumentsError } from './parse-args.ts';
 import { printList, relativeTime } from './print-table.ts';
@@ -39,21 +39,30 @@ export const addParkedCommands = (program: OperatorCommand, tools: Tools): void 
 
   parked
     .command('retry')
-    .description('Retries a parked stream. Works while the service runs.')
+    .description('Retries parked streams of a read model. Works while the service runs.')
     .argument('<PROJECTION>', 'name of the read model')
-    .argument('<STREAM>', 'name of the stream, as `parked list` prints it')
+    .argument('[STREAM]', 'name of the stream, as `parked list` prints it; default: all')
     .exits({
-      0: 'the stream is projected again, or was not parked',
-      1: 'the stream is still parked, or the retry failed',
+      0: 'the streams are projected again, or were not parked',
+      1: 'a stream is still parked, or the retry failed',
     })
-    .example('advertisers advertiser-1-7')
-    .action(async (name: string, stream: string) => {
+    .example('advertisers', 'advertisers advertiser-1-7')
+    .action(async (name: string, stream?: string) => {
       const projection = allProjections.find((one) => one.name === name);
       if (projection === undefined) {
         const names = allProjections.map((one) => one.name).join(', ');
         throw new ArgumentsError(`no read model is named ${name}; there are: ${names}`);
       }
       const { pool, store } = await installation();
+      if (stream === undefined) {
+        const count = await retryAllParked(pool, store, projection);
+        print(
+          { projection: name, ...count },
+          `${count.applied} streams are projected again, ${count.parked} are still parked`,
+        );
+        if (count.parked > 0) fail();
+        return;
+      }
       const result = await retryParked(pool, store, projection, stream);
       const of = { projection: name, stream, outcome: result.outcome };
       if (result.outcome === 'parked') {

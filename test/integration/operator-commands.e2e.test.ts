@@ -434,6 +434,8 @@ const served: Readonly<Record<string, readonly Example[]>> = {
       lines: [{ outcome: 'parked', parked: { error: text, attempts: count } }],
     },
     { words: () => ['advertisers', 'advertiser-9-9'], lines: [{ outcome: 'not-parked' }] },
+    { words: () => ['advertisers'], status: 1, lines: [{ applied: 0, parked: 1 }] },
+    { words: () => ['agents'], lines: [{ projection: 'agents', applied: 0, parked: 0 }] },
     { words: () => ['nothing', 'advertiser-1-1'], status: 2, lines: [] },
   ],
   'read-models status': [

@@ -133,8 +133,8 @@ const refuseParked = async ({ guard, projection }: HeldCopy, allowParked: boolea
   const unapplied = work.length === 0 ? '' : await streams(lackedBy('parked_streams', ofCopy));
   if (unapplied !== '') {
     throw new SwitchRefusedError(
-      `${name} has streams that are parked and can be applied now (${unapplied}): run \`parked retry ${name} STREAM\` ` +
-        `for each first, so that the work list gets what they ask for, then run it again`,
+      `${name} has streams that are parked and can be applied now (${unapplied}): run \`parked retry ${name}\` ` +
+        `first, so that the work list gets what they ask for, then run it again`,
     );
   }
 };
