@@ -37,7 +37,7 @@ export const ConfirmedWrite = ({ label, of, title, children, call, onDone, ...re
       >
         {label}
       </Button>
-      <Modal opened={isOpen} onClose={close} title={title} closeButtonProps={{ 'aria-label': 'Close' }}>
+      <Modal opened={isOpen} onClose={close} title={title}>
         <Stack>
           <Text component="div">{children}</Text>
           <Problem error={write.error} />

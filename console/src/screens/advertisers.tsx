@@ -11,7 +11,7 @@ import { AreaField, TextField, WriteForm } from '../pieces/form.tsx';
 import { Go } from '../pieces/go.tsx';
 import { ListTable, type Column } from '../pieces/list-table.tsx';
 import { Page } from '../pieces/page.tsx';
-import { Time } from '../pieces/time.tsx';
+import { timeColumn } from '../pieces/time-column.tsx';
 
 const columns: readonly Column<Advertiser>[] = [
   {
@@ -23,12 +23,7 @@ const columns: readonly Column<Advertiser>[] = [
   { title: 'Status', text: ({ status }) => status, cell: ({ status }) => <State of={status} /> },
   { title: 'Currency', text: ({ primaryCurrency }) => primaryCurrency, wide: true },
   { title: 'Brand', text: ({ brandDomain }) => brandDomain, wide: true },
-  {
-    title: 'Changed',
-    text: ({ updatedAt }) => updatedAt,
-    cell: ({ updatedAt }) => <Time at={updatedAt} relative />,
-    wide: true,
-  },
+  timeColumn('Changed', ({ updatedAt }) => updatedAt),
 ];
 
 const filters = [
@@ -123,13 +118,7 @@ const Advertisers = () => {
           </Stack>
         }
       />
-      <Drawer
-        opened={isOpen}
-        onClose={close}
-        title="New advertiser"
-        position="right"
-        closeButtonProps={{ 'aria-label': 'Close' }}
-      >
+      <Drawer opened={isOpen} onClose={close} title="New advertiser">
         <NewAdvertiser />
       </Drawer>
     </Page>

@@ -8,7 +8,7 @@ import { Go } from '../pieces/go.tsx';
 import { ListTable, type Column } from '../pieces/list-table.tsx';
 import { Page } from '../pieces/page.tsx';
 import { resourceAddress } from '../pieces/resource-address.ts';
-import { Time } from '../pieces/time.tsx';
+import { timeColumn } from '../pieces/time-column.tsx';
 import { useUser } from '../shell/session.tsx';
 
 const requestOf = ({ parameters }: AuditEntry): string | undefined => {
@@ -17,11 +17,7 @@ const requestOf = ({ parameters }: AuditEntry): string | undefined => {
 };
 
 const columns: readonly Column<AuditEntry>[] = [
-  {
-    title: 'When',
-    text: ({ timestamp }) => timestamp,
-    cell: ({ timestamp }) => <Time at={timestamp} relative />,
-  },
+  timeColumn('When', ({ timestamp }) => timestamp, { wide: false }),
   { title: 'What', text: ({ action }) => action },
   {
     title: 'Of what',

@@ -54,7 +54,6 @@ const Conversions = () => (
 const OfAdvertiser = ({ advertiser }: { readonly advertiser: Advertiser }) => {
   const [isSource, source] = useDisclosure();
   const [isTest, test] = useDisclosure();
-  const shared = { position: 'right', closeButtonProps: { 'aria-label': 'Close' } } as const;
   return (
     <Stack>
       <div>
@@ -82,10 +81,10 @@ const OfAdvertiser = ({ advertiser }: { readonly advertiser: Advertiser }) => {
           </Text>
         }
       />
-      <Drawer {...shared} opened={isSource} onClose={source.close} title="New event source">
+      <Drawer opened={isSource} onClose={source.close} title="New event source">
         <NewEventSource advertiserId={advertiser.id} onDone={source.close} />
       </Drawer>
-      <Drawer {...shared} opened={isTest} onClose={test.close} title="Send an event" size="lg">
+      <Drawer opened={isTest} onClose={test.close} title="Send an event" size="lg">
         <TestEvent advertiserId={advertiser.id} />
       </Drawer>
     </Stack>

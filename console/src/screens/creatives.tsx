@@ -7,7 +7,7 @@ import { CopyId } from '../pieces/copy-id.tsx';
 import { Go } from '../pieces/go.tsx';
 import { ListTable, type Column } from '../pieces/list-table.tsx';
 import { Page } from '../pieces/page.tsx';
-import { Time } from '../pieces/time.tsx';
+import { timeColumn } from '../pieces/time-column.tsx';
 import { formatKinds } from './format-kinds.ts';
 
 const columns: readonly Column<Creative>[] = [
@@ -24,12 +24,7 @@ const columns: readonly Column<Creative>[] = [
     cell: ({ id }) => <CopyId id={id} what="creative id" short />,
     wide: true,
   },
-  {
-    title: 'Changed',
-    text: ({ updatedAt }) => updatedAt,
-    cell: ({ updatedAt }) => <Time at={updatedAt} relative />,
-    wide: true,
-  },
+  timeColumn('Changed', ({ updatedAt }) => updatedAt),
 ];
 
 const filters = [

@@ -13,7 +13,7 @@ import type { Column } from '../pieces/list-table.tsx';
 import { Page } from '../pieces/page.tsx';
 import { Problem } from '../pieces/problem.tsx';
 import { resourceAddress } from '../pieces/resource-address.ts';
-import { Time } from '../pieces/time.tsx';
+import { timeColumn } from '../pieces/time-column.tsx';
 import { useUrlState } from '../pieces/url-state.ts';
 
 const TAKE = 50;
@@ -45,11 +45,7 @@ const useFeed = (isHeld: boolean) => {
 };
 
 const columnsOf = (open: (id: string) => void): readonly Column<LiveEvent>[] => [
-  {
-    title: 'When',
-    text: ({ timestamp }) => timestamp,
-    cell: ({ timestamp }) => <Time at={timestamp} relative />,
-  },
+  timeColumn('When', ({ timestamp }) => timestamp, { wide: false }),
   {
     title: 'Event',
     text: ({ type }) => type,
@@ -141,9 +137,7 @@ const Events = () => {
         opened={chosen !== undefined}
         onClose={() => change({ event: undefined })}
         title={chosen?.type ?? ''}
-        position="right"
         size="lg"
-        closeButtonProps={{ 'aria-label': 'Close' }}
       >
         {chosen !== undefined && <Detail event={chosen} />}
       </Drawer>

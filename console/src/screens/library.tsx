@@ -6,7 +6,7 @@ import { CopyId } from '../pieces/copy-id.tsx';
 import { Go } from '../pieces/go.tsx';
 import { ListTable, type Column } from '../pieces/list-table.tsx';
 import { Page } from '../pieces/page.tsx';
-import { Time } from '../pieces/time.tsx';
+import { timeColumn } from '../pieces/time-column.tsx';
 import { bytesText, pixelsText } from './asset-text.ts';
 import classes from './campaign.module.css';
 import { Uploads } from './uploads.tsx';
@@ -36,12 +36,7 @@ const columns: readonly Column<Asset>[] = [
     cell: ({ id }) => <CopyId id={id} what="asset id" short />,
     wide: true,
   },
-  {
-    title: 'Added',
-    text: ({ createdAt }) => createdAt,
-    cell: ({ createdAt }) => <Time at={createdAt} relative />,
-    wide: true,
-  },
+  timeColumn('Added', ({ createdAt }) => createdAt),
 ];
 
 const kinds = ['image', 'video', 'audio', 'html', 'text', 'document', 'other'];

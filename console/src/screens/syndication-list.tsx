@@ -4,7 +4,7 @@ import { State } from '../pieces/badge.tsx';
 import { CopyId } from '../pieces/copy-id.tsx';
 import { Go } from '../pieces/go.tsx';
 import { ListTable, type Column } from '../pieces/list-table.tsx';
-import { Time } from '../pieces/time.tsx';
+import { timeColumn } from '../pieces/time-column.tsx';
 import { labelOf, recordsPath, states, useAgents } from './syndicated.ts';
 
 const columnsOf = (agentNames: ReadonlyMap<string, string>): readonly Column<SyndicationRecord>[] => [
@@ -34,12 +34,7 @@ const columnsOf = (agentNames: ReadonlyMap<string, string>): readonly Column<Syn
     cell: ({ id }) => <CopyId id={id} what="syndication id" short />,
     wide: true,
   },
-  {
-    title: 'Changed',
-    text: ({ updatedAt }) => updatedAt,
-    cell: ({ updatedAt }) => <Time at={updatedAt} relative />,
-    wide: true,
-  },
+  timeColumn('Changed', ({ updatedAt }) => updatedAt),
 ];
 
 /** Every delivery of the advertiser, last changed first. Its filters are those of the page. */

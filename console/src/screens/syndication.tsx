@@ -49,7 +49,6 @@ const Syndication = () => {
 const Create = ({ advertiserId }: { readonly advertiserId: number }) => {
   const [isAudience, audience] = useDisclosure();
   const [isAgent, agent] = useDisclosure();
-  const shared = { position: 'right', closeButtonProps: { 'aria-label': 'Close' } } as const;
   return (
     <div>
       <Button onClick={audience.open} mr="xs" mb="xs">
@@ -58,10 +57,10 @@ const Create = ({ advertiserId }: { readonly advertiserId: number }) => {
       <Button onClick={agent.open} variant="default" mb="xs">
         Register an agent
       </Button>
-      <Drawer {...shared} opened={isAudience} onClose={audience.close} title="New audience">
+      <Drawer opened={isAudience} onClose={audience.close} title="New audience">
         <NewAudience advertiserId={advertiserId} onDone={audience.close} />
       </Drawer>
-      <Drawer {...shared} opened={isAgent} onClose={agent.close} title="Register an agent">
+      <Drawer opened={isAgent} onClose={agent.close} title="Register an agent">
         <NewAgent onDone={agent.close} />
       </Drawer>
     </div>

@@ -12,7 +12,7 @@ import { TextField, WriteForm } from '../../pieces/form.tsx';
 import { Rows, type Column } from '../../pieces/list-table.tsx';
 import { Facts, ObjectPage } from '../../pieces/object-page.tsx';
 import { Problem } from '../../pieces/problem.tsx';
-import { Time } from '../../pieces/time.tsx';
+import { timeColumn } from '../../pieces/time-column.tsx';
 import { useUser } from '../../shell/session.tsx';
 import { SecondFactor } from './second-factor.tsx';
 
@@ -128,17 +128,8 @@ const columns: readonly Column<Session>[] = [
   },
   { title: 'Network', text: ({ addressPrefix }) => addressPrefix, wide: true },
   { title: 'Signed in with', text: ({ method }) => method, wide: true },
-  {
-    title: 'Signed in',
-    text: ({ createdAt }) => createdAt,
-    cell: ({ createdAt }) => <Time at={createdAt} relative />,
-    wide: true,
-  },
-  {
-    title: 'Last seen',
-    text: ({ lastSeenAt }) => lastSeenAt,
-    cell: ({ lastSeenAt }) => <Time at={lastSeenAt} relative />,
-  },
+  timeColumn('Signed in', ({ createdAt }) => createdAt),
+  timeColumn('Last seen', ({ lastSeenAt }) => lastSeenAt, { wide: false }),
   {
     title: 'Action',
     text: () => undefined,

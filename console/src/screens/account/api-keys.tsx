@@ -11,6 +11,7 @@ import { Go } from '../../pieces/go.tsx';
 import { ListTable, type Column } from '../../pieces/list-table.tsx';
 import { Page } from '../../pieces/page.tsx';
 import { ShownOnce } from '../../pieces/shown-once.tsx';
+import { timeColumn } from '../../pieces/time-column.tsx';
 import { Time } from '../../pieces/time.tsx';
 import { AdminsOnly } from './admins-only.tsx';
 import { Scopes, scopeTexts } from './scopes.tsx';
@@ -59,18 +60,8 @@ const columns: readonly Column<ApiKey>[] = [
     cell: ({ scopes }) => <Scopes of={scopes} />,
     wide: true,
   },
-  {
-    title: 'Last used',
-    text: ({ lastUsedAt }) => lastUsedAt,
-    cell: ({ lastUsedAt }) => <Time at={lastUsedAt} relative />,
-    wide: true,
-  },
-  {
-    title: 'Expires',
-    text: ({ expiresAt }) => expiresAt,
-    cell: ({ expiresAt }) => <Time at={expiresAt} relative />,
-    wide: true,
-  },
+  timeColumn('Last used', ({ lastUsedAt }) => lastUsedAt),
+  timeColumn('Expires', ({ expiresAt }) => expiresAt),
   { title: 'Action', text: () => undefined, cell: (apiKey) => <RevokeKey apiKey={apiKey} /> },
 ];
 
@@ -94,13 +85,7 @@ const ApiKeys = () => {
           }
         />
       </AdminsOnly>
-      <Drawer
-        opened={isOpen}
-        onClose={close}
-        title="New API key"
-        position="right"
-        closeButtonProps={{ 'aria-label': 'Close' }}
-      >
+      <Drawer opened={isOpen} onClose={close} title="New API key">
         <NewKey
           onDone={(made) => {
             close();

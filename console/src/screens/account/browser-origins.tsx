@@ -7,7 +7,7 @@ import { TextField, WriteForm } from '../../pieces/form.tsx';
 import { Go } from '../../pieces/go.tsx';
 import { ListTable, type Column } from '../../pieces/list-table.tsx';
 import { Page } from '../../pieces/page.tsx';
-import { Time } from '../../pieces/time.tsx';
+import { timeColumn } from '../../pieces/time-column.tsx';
 import { AdminsOnly } from './admins-only.tsx';
 
 export type BrowserOrigin = Schema<'BrowserOrigin'>;
@@ -36,12 +36,7 @@ const columns: readonly Column<BrowserOrigin>[] = [
     cell: ({ id, origin }) => <Go to={`/browser-origins/${id}`}>{origin}</Go>,
   },
   { title: 'Label', text: ({ label }) => label, wide: true },
-  {
-    title: 'Registered',
-    text: ({ createdAt }) => createdAt,
-    cell: ({ createdAt }) => <Time at={createdAt} relative />,
-    wide: true,
-  },
+  timeColumn('Registered', ({ createdAt }) => createdAt),
   { title: 'Action', text: () => undefined, cell: (origin) => <RemoveOrigin origin={origin} /> },
 ];
 
@@ -69,13 +64,7 @@ const BrowserOrigins = () => {
           }
         />
       </AdminsOnly>
-      <Drawer
-        opened={isOpen}
-        onClose={close}
-        title="Register an origin"
-        position="right"
-        closeButtonProps={{ 'aria-label': 'Close' }}
-      >
+      <Drawer opened={isOpen} onClose={close} title="Register an origin">
         <WriteForm<BrowserOrigin>
           submit="Register"
           requestOf={({ origin, label = '' }) => ({

@@ -5,7 +5,7 @@ import { ConfirmedWrite } from '../../pieces/confirm.tsx';
 import { Go } from '../../pieces/go.tsx';
 import { ListTable, type Column } from '../../pieces/list-table.tsx';
 import { Page } from '../../pieces/page.tsx';
-import { Time } from '../../pieces/time.tsx';
+import { timeColumn } from '../../pieces/time-column.tsx';
 import { MemberName } from './member-name.tsx';
 import { Scopes } from './scopes.tsx';
 
@@ -51,17 +51,8 @@ const columns: readonly Column<ConnectedApp>[] = [
     cell: ({ userId }) => <MemberName id={userId} />,
     wide: true,
   },
-  {
-    title: 'Since',
-    text: ({ createdAt }) => createdAt,
-    cell: ({ createdAt }) => <Time at={createdAt} relative />,
-    wide: true,
-  },
-  {
-    title: 'Last used',
-    text: ({ lastUsedAt }) => lastUsedAt,
-    cell: ({ lastUsedAt }) => <Time at={lastUsedAt} relative />,
-  },
+  timeColumn('Since', ({ createdAt }) => createdAt),
+  timeColumn('Last used', ({ lastUsedAt }) => lastUsedAt, { wide: false }),
   { title: 'Action', text: () => undefined, cell: (app) => <RevokeApp app={app} /> },
 ];
 

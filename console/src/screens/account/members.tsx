@@ -9,7 +9,7 @@ import { SelectField, TextField, WriteForm } from '../../pieces/form.tsx';
 import { Go } from '../../pieces/go.tsx';
 import { ListTable, type Column } from '../../pieces/list-table.tsx';
 import { Page } from '../../pieces/page.tsx';
-import { Time } from '../../pieces/time.tsx';
+import { timeColumn } from '../../pieces/time-column.tsx';
 import { useUrlState } from '../../pieces/url-state.ts';
 import { useUser } from '../../shell/session.tsx';
 
@@ -39,17 +39,8 @@ const memberColumns: readonly Column<Member>[] = [
   },
   { title: 'E-mail', text: ({ email }) => email, wide: true },
   { title: 'Role', text: ({ role }) => role, cell: ({ role }) => <State of={role} /> },
-  {
-    title: 'Last sign-in',
-    text: ({ lastSignInAt }) => lastSignInAt,
-    cell: ({ lastSignInAt }) => <Time at={lastSignInAt} relative />,
-  },
-  {
-    title: 'Since',
-    text: ({ createdAt }) => createdAt,
-    cell: ({ createdAt }) => <Time at={createdAt} relative />,
-    wide: true,
-  },
+  timeColumn('Last sign-in', ({ lastSignInAt }) => lastSignInAt, { wide: false }),
+  timeColumn('Since', ({ createdAt }) => createdAt),
 ];
 
 const invitationColumns: readonly Column<Invitation>[] = [
@@ -60,12 +51,7 @@ const invitationColumns: readonly Column<Invitation>[] = [
   },
   { title: 'Role', text: ({ role }) => role, cell: ({ role }) => <State of={role} />, wide: true },
   { title: 'Status', text: ({ status }) => status, cell: ({ status }) => <State of={status} /> },
-  {
-    title: 'Ends',
-    text: ({ expiresAt }) => expiresAt,
-    cell: ({ expiresAt }) => <Time at={expiresAt} relative />,
-    wide: true,
-  },
+  timeColumn('Ends', ({ expiresAt }) => expiresAt),
   { title: 'Action', text: () => undefined, cell: (one) => <RevokeInvitation invitation={one} /> },
 ];
 
@@ -110,13 +96,7 @@ const Members = () => {
           />
         </Tabs.Panel>
       </Tabs>
-      <Drawer
-        opened={isOpen}
-        onClose={close}
-        title="Invite a person"
-        position="right"
-        closeButtonProps={{ 'aria-label': 'Close' }}
-      >
+      <Drawer opened={isOpen} onClose={close} title="Invite a person">
         <Invite
           onDone={() => {
             close();

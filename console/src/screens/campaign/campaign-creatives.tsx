@@ -60,13 +60,7 @@ export const CampaignCreatives = ({ campaign }: { readonly campaign: Campaign })
           <Go to={`/creatives?advertiserId=${campaign.advertiserId}`}>All creatives</Go>
         </Text>
       )}
-      <Drawer
-        opened={isOpen}
-        onClose={close}
-        title="New creative"
-        position="right"
-        closeButtonProps={{ 'aria-label': 'Close' }}
-      >
+      <Drawer opened={isOpen} onClose={close} title="New creative">
         <NewCreative campaign={campaign} />
       </Drawer>
     </Stack>

@@ -68,12 +68,7 @@ export const CampaignSteps = ({ campaign, advertiser }: StepsProps) => {
         )}
       </Group>
       <Problem error={write.error} />
-      <Modal
-        opened={isOpen}
-        onClose={close}
-        title={`Launch ${campaign.name}?`}
-        closeButtonProps={{ 'aria-label': 'Close' }}
-      >
+      <Modal opened={isOpen} onClose={close} title={`Launch ${campaign.name}?`}>
         <Launch campaign={campaign} advertiser={advertiser} close={close} />
       </Modal>
     </Stack>

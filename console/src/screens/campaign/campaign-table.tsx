@@ -7,7 +7,7 @@ import { State } from '../../pieces/badge.tsx';
 import { CopyId } from '../../pieces/copy-id.tsx';
 import { Go } from '../../pieces/go.tsx';
 import { ListTable, type Column } from '../../pieces/list-table.tsx';
-import { Time } from '../../pieces/time.tsx';
+import { timeColumn } from '../../pieces/time-column.tsx';
 import { moneyText } from '../../pieces/money.ts';
 
 const columnsOf = (nameOf: (advertiserId: number) => string): readonly Column<Campaign>[] => [
@@ -30,12 +30,7 @@ const columnsOf = (nameOf: (advertiserId: number) => string): readonly Column<Ca
     cell: ({ advertiserId }) => <Go to={`/advertisers/${advertiserId}`}>{nameOf(advertiserId)}</Go>,
     wide: true,
   },
-  {
-    title: 'Changed',
-    text: ({ updatedAt }) => updatedAt,
-    cell: ({ updatedAt }) => <Time at={updatedAt} relative />,
-    wide: true,
-  },
+  timeColumn('Changed', ({ updatedAt }) => updatedAt),
 ];
 
 const filters = [

@@ -5,7 +5,7 @@ import type { DeliveryReport } from '../../api/types.ts';
 import { CursorTable } from '../../pieces/cursor-table.tsx';
 import { Filters, type Filter } from '../../pieces/filters.tsx';
 import type { Column } from '../../pieces/list-table.tsx';
-import { Time } from '../../pieces/time.tsx';
+import { timeColumn } from '../../pieces/time-column.tsx';
 import { useUrlState, type UrlState } from '../../pieces/url-state.ts';
 import { DeliveryBars } from './delivery-bars.tsx';
 import {
@@ -148,12 +148,7 @@ const columnsOf = (report: DeliveryReport | undefined): readonly Column<Row>[] =
       text: ({ metrics, currency }: Row) => metricText(metric, metrics[metric], currency),
     })),
     { title: 'Currency', text: ({ currency }: Row) => currency ?? '–', wide: true },
-    {
-      title: 'Known until',
-      text: ({ dataThrough }: Row) => dataThrough,
-      cell: ({ dataThrough }: Row) => <Time at={dataThrough} relative />,
-      wide: true,
-    },
+    timeColumn('Known until', ({ dataThrough }: Row) => dataThrough),
   ];
 };
 

@@ -18,13 +18,7 @@ export const useNewCampaign = (props: Props = {}) => {
   return {
     button: <Button onClick={open}>New campaign</Button>,
     form: (
-      <Drawer
-        opened={isOpen}
-        onClose={close}
-        title="New campaign"
-        position="right"
-        closeButtonProps={{ 'aria-label': 'Close' }}
-      >
+      <Drawer opened={isOpen} onClose={close} title="New campaign">
         <NewCampaign {...props} />
       </Drawer>
     ),

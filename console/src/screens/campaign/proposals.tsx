@@ -44,13 +44,7 @@ export const Proposals = ({ campaign }: { readonly campaign: Campaign }) => {
           </Text>
         }
       />
-      <Drawer
-        opened={isOpen}
-        onClose={close}
-        title="Ask sellers"
-        position="right"
-        closeButtonProps={{ 'aria-label': 'Close' }}
-      >
+      <Drawer opened={isOpen} onClose={close} title="Ask sellers">
         <AskSellers campaign={campaign} />
       </Drawer>
     </Stack>

@@ -9,6 +9,7 @@ import type { Column } from '../../pieces/list-table.tsx';
 import { Facts } from '../../pieces/object-page.tsx';
 import { Problem } from '../../pieces/problem.tsx';
 import { readAgainSoon, useReadAgainAfterEvents, useReadAgainAt } from '../../pieces/read-again.ts';
+import { timeColumn } from '../../pieces/time-column.tsx';
 import { Time } from '../../pieces/time.tsx';
 import { useUrlState } from '../../pieces/url-state.ts';
 import classes from '../../pieces/pieces.module.css';
@@ -43,17 +44,8 @@ const columns: readonly Column<Delivery>[] = [
   { title: 'State', text: ({ state }) => state, cell: ({ state }) => <State of={state} /> },
   { title: 'Answer', text: resultOf },
   { title: 'Attempts', text: ({ attemptCount }) => attemptCount, wide: true },
-  {
-    title: 'Created',
-    text: ({ createdAt }) => createdAt,
-    cell: ({ createdAt }) => <Time at={createdAt} relative />,
-  },
-  {
-    title: 'Next attempt',
-    text: ({ nextAttemptAt }) => nextAttemptAt,
-    cell: ({ nextAttemptAt }) => <Time at={nextAttemptAt} relative />,
-    wide: true,
-  },
+  timeColumn('Created', ({ createdAt }) => createdAt, { wide: false }),
+  timeColumn('Next attempt', ({ nextAttemptAt }) => nextAttemptAt),
   {
     title: 'Id',
     text: ({ id }) => id,
@@ -125,9 +117,7 @@ const OneDelivery = ({ path }: { readonly path: string }) => {
       opened={id !== undefined}
       onClose={() => change({ delivery: undefined })}
       title="Delivery"
-      position="right"
       size="lg"
-      closeButtonProps={{ 'aria-label': 'Close' }}
     >
       {id !== undefined && <DeliveryDetail path={`${path}/${encodeURIComponent(id)}`} />}
     </Drawer>

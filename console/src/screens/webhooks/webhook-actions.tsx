@@ -209,12 +209,7 @@ export const WebhookActions = ({ webhook, path }: Pick<ActionProps, 'webhook' | 
         </Menu>
       </Group>
       <Problem error={toggle.error} />
-      <Modal
-        opened={open !== undefined}
-        onClose={close}
-        title={open === undefined ? '' : actions[open]}
-        closeButtonProps={{ 'aria-label': 'Close' }}
-      >
+      <Modal opened={open !== undefined} onClose={close} title={open === undefined ? '' : actions[open]}>
         {open !== undefined && contents[open]()}
       </Modal>
       <ShownOnce

@@ -12,7 +12,7 @@ import { Rows, type Column } from '../../pieces/list-table.tsx';
 import { Page } from '../../pieces/page.tsx';
 import { Problem } from '../../pieces/problem.tsx';
 import { ShownOnce } from '../../pieces/shown-once.tsx';
-import { Time } from '../../pieces/time.tsx';
+import { timeColumn } from '../../pieces/time-column.tsx';
 import { WebhookFields, webhookInput, WEBHOOKS, type Webhook } from './webhook-fields.tsx';
 
 const columns: readonly Column<Webhook>[] = [
@@ -33,12 +33,7 @@ const columns: readonly Column<Webhook>[] = [
   { title: 'Status', text: ({ status }) => status, cell: ({ status }) => <State of={status} /> },
   { title: 'Events', text: ({ eventTypes }) => eventTypes.join(' '), wide: true },
   { title: 'Failures', text: ({ failureCount }) => failureCount ?? 0 },
-  {
-    title: 'Last success',
-    text: ({ lastSuccess }) => lastSuccess,
-    cell: ({ lastSuccess }) => <Time at={lastSuccess} relative />,
-    wide: true,
-  },
+  timeColumn('Last success', ({ lastSuccess }) => lastSuccess),
   {
     title: 'Id',
     text: ({ id }) => id,
@@ -90,13 +85,7 @@ const Webhooks = () => {
           <Rows name="webhooks" rows={data.subscriptions} columns={columns} rowKey={({ id }) => id} />
         </Stack>
       )}
-      <Drawer
-        opened={isOpen}
-        onClose={close}
-        title="New webhook"
-        position="right"
-        closeButtonProps={{ 'aria-label': 'Close' }}
-      >
+      <Drawer opened={isOpen} onClose={close} title="New webhook">
         <WriteForm<Created>
           submit="Create"
           requestOf={(values) => ({ method: 'POST', path: WEBHOOKS, body: webhookInput(values, undefined) })}
