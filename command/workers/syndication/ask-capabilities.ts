@@ -1,6 +1,7 @@
 import { SyncTask } from '../../../domain/agents/resource.ts';
 import type { OpenOutboundLine } from '../../../shared/outbound/outbound-fetch.ts';
 import { OutboundError } from '../../../shared/outbound/outbound-error.ts';
+import { abortable } from '../../../shared/async/abortable.ts';
 import { timeoutSignal } from '../../../shared/async/timeout.ts';
 import type { AskCapabilities } from '../../agents/agent-capabilities.ts';
 import { openA2aLink } from './a2a-link.ts';
@@ -18,13 +19,9 @@ export const createAskCapabilities =
     const line = openLine();
     const timeout = timeoutSignal(timeoutMs);
     const signal = end === undefined ? timeout : AbortSignal.any([timeout, end]);
-    const late = new Promise<never>((_, reject) => {
-      signal.addEventListener('abort', () => reject(new OutboundError('unreachable')), { once: true });
-    });
-    late.catch(() => undefined);
     const opening = open[protocol]({ agentUrl, token }, { fetch: line.fetch, signal, timeoutMs });
     try {
-      const { tasks } = await Promise.race([opening, late]);
+      const { tasks } = await abortable(opening, signal, () => new OutboundError('unreachable'));
       return { outcome: 'answered', tasks: tasks && SyncTask.options.filter((task) => tasks.includes(task)) };
     } catch (error) {
       if (refusesCredentials(error)) return { outcome: 'credentials-refused' };
