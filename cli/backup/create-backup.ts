@@ -66,7 +66,7 @@ const dumpContents = async (
 ): Promise<Pick<Manifest, 'tables' | 'sequences' | 'events' | 'assets'>> => {
   const objects = await openObjectStore(config.ASSET_STORE_URL, config.DATA_DIR);
   const assets = createAssetDump(objects, folder);
-  const log = await openEventDump(installation, folder, assets.take, onProgress);
+  const log = await openEventDump(installation, folder, (event) => assets.take(event), onProgress);
   try {
     await log.readOn();
     await assets.copy();

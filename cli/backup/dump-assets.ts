@@ -63,6 +63,6 @@ const saveBytes = async (bytes: Readable, path: string): Promise<Omit<ArchivedAs
       done(null, chunk);
     },
   });
-  await pipeline(bytes, through, createWriteStream(path, { mode: 0o600 }));
+  await pipeline(bytes, through, createWriteStream(path, { mode: 0o600, flush: true }));
   return { bytes: size, sha256: hash.digest('hex') };
 };

@@ -57,7 +57,7 @@ export const dumpTable = async (
 ): Promise<CopiedTable> => {
   const source = client.query(copyTo(`copy "${name}" (${quoted(columns)}) to stdout`));
   const { through, sha256 } = hashing();
-  await pipeline(source, through, createWriteStream(path, { mode: 0o600 }));
+  await pipeline(source, through, createWriteStream(path, { mode: 0o600, flush: true }));
   return { columns, rows: source.rowCount, sha256: sha256() };
 };
 
