@@ -37,8 +37,8 @@ interface Migration {
 }
 
 /**
- * Baselines of 0.2 are edited in place until 0.2.0 is tagged (CHANGELOG.md). Later migrations are numbered files
- * (`0001-...`); a released one is never edited or moved. `accounts` is early: policies call its function.
+ * The baselines of 0.2.0, then numbered files (`0001-...`). A released one is never edited or moved
+ * (docs/design/releases.md). `accounts` is early: policies call its function.
  */
 export const migrations: readonly Migration[] = [
   eventLog,

@@ -53,7 +53,11 @@ export const isolateTenants = async (
     await client.query('select pg_advisory_lock($1)', [advisoryLocks.migration]);
     const isolation = (await canUseRole(client)) ? 'role' : 'forced';
     if ((await current(client, rights)) !== isolation) {
-      const { rows } = await client.query<{ name: string }>(TENANT_TABLES);
+      // Only those: each change waits for the transactions on its table, and processes of the version before run.
+      const { rows } = await client.query<{ name: string }>(
+        `${TENANT_TABLES} and relforcerowsecurity <> $1`,
+        [isolation === 'forced'],
+      );
       const change = isolation === 'role' ? unforce : force;
       const granted = isolation === 'role' ? rights.grants(REQUEST_ROLE) : '';
       const changes = rows.map(({ name }) => change(name)).join('') + granted;

@@ -5,10 +5,12 @@ import type { Example } from '../../shared/http/examples.ts';
 import { plainExamples } from '../examples/plain-examples.ts';
 import type { Exchanges } from '../examples/exchanges.ts';
 import { playScenario } from '../examples/play.ts';
+import { readPaths } from '../examples/read-paths.ts';
 import { writeExamples } from '../examples/write-examples.ts';
 import { startMailServer } from '../support/mail-server.ts';
 import { exchange } from '../support/program.ts';
-import { backupOf, folderOf, readIds } from '../support/released-dump.ts';
+import { backupOf, readIds } from '../support/released-dump.ts';
+import { folderOf, nextVersion } from '../support/releases.ts';
 import { startReportingSellers } from '../support/reporting-sellers.ts';
 import { startRunningService } from '../support/running-service.ts';
 import { startSandboxAgent } from '../support/sandbox-agent.ts';
@@ -38,6 +40,8 @@ const startParts = async () => {
 
 /** `npm run released:dump`: writes the stores of this run, and what the API answers, to `test/released`. */
 const dump = async (recorded: Exchanges['recorded']): Promise<void> => {
+  // A released one never changes, and a version in development is not one.
+  expect(version).toBe(nextVersion);
   const { service } = parts;
   const settings = {
     NODE_ENV: 'test',
@@ -57,17 +61,8 @@ const dump = async (recorded: Exchanges['recorded']): Promise<void> => {
   const { key } = JSON.parse(await run(`keys create ${customerId} --name Dump --json`)) as {
     key: string;
   };
-  const { paths } = (await (await fetch(`${service.baseUrl}/openapi.json`)).json()) as Document;
-  const asked = Object.entries(paths).flatMap(([path, item]) => {
-    const example = recorded.get(String(item['get']?.operationId));
-    if (example === undefined || !path.startsWith(BUYER)) return [];
-    const values: Readonly<Record<string, unknown>> = example.path ?? {};
-    const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
-      encodeURIComponent(String(values[name])),
-    );
-    return [filled.slice(BUYER.length)];
-  });
-  const ids = await readIds(service.baseUrl, key, asked);
+  const paths = await readPaths(service.baseUrl, recorded);
+  const ids = await readIds(service.baseUrl, key, paths);
   rmSync(backupOf(version), { recursive: true, force: true });
   await run('log seal');
   await run(`backup create ${backupOf(version)} --with-keys`);
@@ -76,10 +71,6 @@ const dump = async (recorded: Exchanges['recorded']): Promise<void> => {
     `${JSON.stringify({ customerId, ids }, undefined, 1)}\n`,
   );
 };
-const BUYER = '/api/v2/buyer';
-interface Document {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly operationId: string }>>>>;
-}
 
 let parts: Awaited<ReturnType<typeof startParts>>;
 let examples: Readonly<Record<string, Example>>;

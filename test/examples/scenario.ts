@@ -8,7 +8,8 @@ import type { WebhookReceiver } from '../support/webhook-receiver.ts';
 /** A service with everything that it calls. */
 export interface Scenario extends Pick<Exchanges, 'call' | 'until'> {
   readonly baseUrl: string;
-  readonly service: RunningService;
+  /** What no request can do is done here, as by an operator. */
+  readonly service: Pick<RunningService, 'baseUrl' | 'installation' | 'pool'>;
   readonly mails: MailServer;
   readonly agent: SandboxAgent;
   readonly sellers: ReportingSellers;

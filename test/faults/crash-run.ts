@@ -238,17 +238,22 @@ const injectRegularly = async (
 export const projectTheRest = async (environment: Readonly<Record<string, string>>): Promise<void> => {
   const healthy = await startSupervisor(1, environment);
   try {
-    for (let tries = 0; tries < 600; tries++) {
-      const answer = await fetch(`http://127.0.0.1:${healthy.ports[0]}/ready`).catch(() => undefined);
-      const text = answer?.status === 200 ? await answer.text() : '';
-      const lags = [...text.matchAll(/"lag(?:Events|Bytes)":(-?\d+)/g)].map(([, lag]) => lag);
-      if (lags.length > 0 && lags.every((lag) => lag === '0')) return;
-      await sleep(50);
-    }
-    throw new Error('the read models did not catch up within 30 s');
+    await untilCaughtUp(healthy.ports[0] ?? 0);
   } finally {
     await healthy.stop();
   }
+};
+
+/** @param port of the process that leads every read model */
+export const untilCaughtUp = async (port: number): Promise<void> => {
+  for (let tries = 0; tries < 600; tries++) {
+    const answer = await fetch(`http://127.0.0.1:${port}/ready`).catch(() => undefined);
+    const text = answer?.status === 200 ? await answer.text() : '';
+    const lags = [...text.matchAll(/"lag(?:Events|Bytes)":(-?\d+)/g)].map(([, lag]) => lag);
+    if (lags.length > 0 && lags.every((lag) => lag === '0')) return;
+    await sleep(50);
+  }
+  throw new Error('the read models did not catch up within 30 s');
 };
 
 /** The report as text. */

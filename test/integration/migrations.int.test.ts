@@ -1,9 +1,11 @@
+import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import type { Knex } from 'knex';
+import createKnex, { type Knex } from 'knex';
 import { Client } from 'pg';
 import { migrations } from '../../migrations/index.ts';
 import { requestRights } from '../../migrations/request-rights.ts';
 import { ForeignSchemaError, migrate } from '../../shared/postgres/migrate.ts';
+import { continuedReleases, readReleased, writeAtRelease } from '../support/releases.ts';
 import { createEmptyDatabase, type TestDatabase } from '../support/test-database.ts';
 
 let database: TestDatabase;
@@ -23,6 +25,32 @@ const creates = (table: string) => ({
   up: async (knex: Knex): Promise<void> => {
     await knex.raw(`create table ${table} (n int)`);
   },
+});
+
+/** A digest of each migration's SQL, by name: comments and the form of the source may change. */
+const digests = async (): Promise<readonly (readonly [name: string, digest: string])[]> => {
+  const knex = createKnex({ client: 'pg', connection: database.url, pool: { min: 0, max: 1 } });
+  let statements: unknown[] = [];
+  knex.on('query', ({ sql, bindings }: Knex.Sql) => void statements.push([sql, bindings]));
+  const found: [string, string][] = [];
+  for (const { name, up } of migrations) {
+    statements = [];
+    await up(knex);
+    expect(statements).not.toEqual([]);
+    found.push([name, createHash('sha256').update(JSON.stringify(statements)).digest('hex')]);
+  }
+  await knex.destroy();
+  return found;
+};
+
+it('the migrations of each release are what they were, in the same order, before all others', async () => {
+  const today = await digests();
+  writeAtRelease('migrations.json', () => JSON.stringify(Object.fromEntries(today), null, 1));
+  for (const { version } of continuedReleases) {
+    const released = Object.entries(readReleased(version, 'migrations.json') as object);
+    expect(released.length).toBeGreaterThan(20);
+    expect(today.slice(0, released.length)).toEqual(released);
+  }
 });
 
 it('each migration is a transaction: earlier ones stay if a later one fails, and hold no locks', async () => {

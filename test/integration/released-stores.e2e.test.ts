@@ -1,24 +1,18 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { generousLimits } from '../support/generous-limits.ts';
 import { exchange, startProgram, type Program } from '../support/program.ts';
-import { backupOf, folderOf, readIds, type ReleasedAnswers } from '../support/released-dump.ts';
+import { backupOf, readIds, type ReleasedAnswers } from '../support/released-dump.ts';
+import { continuedReleases, readReleased } from '../support/releases.ts';
 import { createEmptyDatabase, type TestDatabase } from '../support/test-database.ts';
 import { until } from '../support/until.ts';
 
 /** This version on the stores of each release: `npm run released:dump` wrote them with that release. */
 
-const releases = readdirSync('test/released', { withFileTypes: true })
-  .filter((entry) => entry.isDirectory())
-  .map(({ name }) => name);
-
-describe.each(releases)('this version on the stores of %s', (release) => {
-  const { customerId, ids } = JSON.parse(
-    readFileSync(`${folderOf(release)}/answers.json`, 'utf8'),
-  ) as ReleasedAnswers;
+describe.each(continuedReleases)('this version on the stores of $version', ({ version: release }) => {
+  const { customerId, ids } = readReleased(release, 'answers.json') as ReleasedAnswers;
   let database: TestDatabase;
   let folder: string;
   let settings: Readonly<Record<string, string>>;

@@ -14,8 +14,8 @@ export interface ProcessResult {
 
 type Environment = Readonly<Record<string, string>>;
 
-const start = (file: string, args: readonly string[], environment: Environment) =>
-  spawn(process.execPath, [shippedProgram(file), ...args], {
+const start = (program: string, args: readonly string[], environment: Environment) =>
+  spawn(process.execPath, [program, ...args], {
     env: { PATH: process.env['PATH'], ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -75,7 +75,7 @@ export const operate = async (
 /** Runs the shipped program in a separate process. */
 export const exchangeApart = (args: readonly string[], environment: Environment): Promise<ProcessResult> =>
   new Promise((resolve, reject) => {
-    const child = start('exchange.js', args, environment);
+    const child = start(shippedProgram('exchange.js'), args, environment);
     let stdout = '';
     let stderr = '';
     child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
@@ -98,13 +98,13 @@ export interface Program {
   readonly ended: Promise<number | null>;
 }
 
-/** Starts the service as `npm start` does. */
-export const startProgram = (environment: Environment): Program =>
-  following(start('main.js', [], environment));
+/** Starts the service as `npm start` does. @param program that of another version */
+export const startProgram = (environment: Environment, program = shippedProgram('main.js')): Program =>
+  following(start(program, [], environment));
 
 /** Starts an operator's command, to observe and interrupt it. */
 export const startExchange = (args: readonly string[], environment: Environment): Program =>
-  following(start('exchange.js', args, environment));
+  following(start(shippedProgram('exchange.js'), args, environment));
 
 /** Collects the output of a program. */
 export const following = (child: Pick<ChildProcess, 'kill' | 'once'> & Outputs): Program => {

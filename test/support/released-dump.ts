@@ -1,9 +1,9 @@
 import { apiOf } from './api-client.ts';
+import { folderOf } from './releases.ts';
 import { until } from './until.ts';
 
 /** What `test/released/<version>/` has of the stores of a release: a backup, and what the API answered then. */
 
-export const folderOf = (version: string): string => `test/released/${version}`;
 export const backupOf = (version: string): string => `${folderOf(version)}/backup`;
 
 export interface ReleasedAnswers {
@@ -25,18 +25,26 @@ const idsIn = (value: unknown): readonly string[] => {
   );
 };
 
-/** Calls each path with the key. @returns the ids in the answers with status 200 */
-export const readIds = async (
+/** Calls each path with the key. @returns the data of the answers with status 200, by path */
+export const readAnswers = async (
   baseUrl: string,
   apiKey: string,
   paths: readonly string[],
-): Promise<ReleasedAnswers['ids']> => {
+): Promise<Readonly<Record<string, unknown>>> => {
   const api = apiOf(baseUrl, { Authorization: `Bearer ${apiKey}` });
   await until(async () => (await api.get('/advertisers')).status === 200);
-  const found: Record<string, readonly string[]> = {};
+  const found: Record<string, unknown> = {};
   for (const path of paths.filter((one) => !SKIPPED.test(one))) {
     const { status, body } = await api.get(path);
-    if (status === 200) found[path] = [...new Set(idsIn(body.data))].toSorted((a, b) => (a < b ? -1 : 1));
+    if (status === 200) found[path] = body.data;
   }
   return found;
+};
+
+/** @returns the ids in the answers with status 200 */
+export const readIds = async (...given: Parameters<typeof readAnswers>): Promise<ReleasedAnswers['ids']> => {
+  const answers = Object.entries(await readAnswers(...given));
+  return Object.fromEntries(
+    answers.map(([path, data]) => [path, [...new Set(idsIn(data))].toSorted((a, b) => (a < b ? -1 : 1))]),
+  );
 };
