@@ -3,7 +3,7 @@
 #
 #   sh deploy/compose.sh check            Compose is recent enough, and .env is complete
 #   sh deploy/compose.sh restart          replaces one container after the other, while requests are served
-#   sh deploy/compose.sh upgrade          builds the image (or pulls it: PULL=1), then the same with the new one
+#   sh deploy/compose.sh upgrade          builds the image (PULL=1: pulls EXCHANGE_IMAGE:EXCHANGE_VERSION), then the same
 #   sh deploy/compose.sh backup FOLDER    writes a backup to a new folder, while requests are served
 #   sh deploy/compose.sh drill FOLDER     restores a backup to a separate database, verifies it, deletes that again
 #   sh deploy/compose.sh restore FOLDER   fills empty stores from a backup: stops the service, and starts it at the end
@@ -14,7 +14,8 @@ wait_seconds=${WAIT_SECONDS:-120}
 say() { printf '%s\n' "$*" >&2; }
 die() { say "$*"; exit 1; }
 defined() { $compose config --services | grep -qx "$1"; }
-roles() { for role in api projector worker; do if defined "$role"; then echo "$role"; fi; done; }
+# Projectors first: docs/operate/restarts.md, "To a new version".
+roles() { for role in projector api worker; do if defined "$role"; then echo "$role"; fi; done; }
 
 check() {
   version=$($compose version --short 2>/dev/null) || die "Docker Compose v2 is missing: install docker-compose-plugin"
