@@ -14,6 +14,8 @@ request and the first lines of every answer. On a terminal it waits for Enter be
                      [--agent URL]                  address of the sandbox agent; default: http://127.0.0.1:4300
                                                     It needs \`npm run -s sandbox-agent\`, and the service
                                                     OUTBOUND_ALLOW_LOOPBACK=true to reach it.
+                     [--seller ID]                  id of the seller whose agent it also is (\`exchange sellers
+                                                    connect\`): the tour asks it for proposals
 
 Exit status: 0 when every answer was as expected, else 1; 2 for invalid options;
 130 after Ctrl-C.
@@ -23,6 +25,7 @@ const options = {
   url: { type: 'string' },
   key: { type: 'string' },
   agent: { type: 'string', default: 'http://127.0.0.1:4300' },
+  seller: { type: 'string' },
   fast: { type: 'boolean', default: false },
   keep: { type: 'boolean', default: false },
   help: { type: 'boolean', default: false },
@@ -31,7 +34,7 @@ const options = {
 const print = (text: string): void => void process.stdout.write(text);
 
 const main = async (): Promise<number> => {
-  const { service, agent, fast, keep, help } = optionsOf();
+  const { service, agent, sellerId, fast, keep, help } = optionsOf();
   if (help) {
     print(HELP);
     return 0;
@@ -39,7 +42,7 @@ const main = async (): Promise<number> => {
   const pause = fast || !process.stdin.isTTY || !process.stdout.isTTY ? async () => undefined : waitForEnter;
   if (service !== undefined) {
     const guide = createGuide({ ...service, chapters: CHAPTERS, print, pause });
-    return walkThrough(guide, () => walk(guide, { url: agent, token: 'sandbox-agent-token' }));
+    return walkThrough(guide, () => walk(guide, { url: agent, token: 'sandbox-agent-token', sellerId }));
   }
   print('Starting an empty service and a sandbox agent.\n');
   const programs = await startPrograms();
@@ -133,6 +136,7 @@ const pathOf = (request: string): string =>
 interface Options {
   readonly service?: { readonly url: string; readonly key: string };
   readonly agent: string;
+  readonly sellerId: number | undefined;
   readonly fast: boolean;
   readonly keep: boolean;
   readonly help: boolean;
@@ -140,7 +144,10 @@ interface Options {
 
 const optionsOf = (): Options => {
   try {
-    const { url, key, ...rest } = parseArgs({ options }).values;
+    const { url, key, seller, ...given } = parseArgs({ options }).values;
+    const rest = { ...given, sellerId: seller === undefined ? undefined : Number(seller) };
+    if (seller !== undefined && !/^\d+$/.test(seller))
+      throw new TypeError('--seller must be the id of a seller');
     if (url === undefined && key === undefined) return rest;
     if (url === undefined || key === undefined) throw new TypeError('--url and --key need each other');
     if (rest.keep) throw new TypeError('--keep is for the own service of the tour, without --url');

@@ -7,7 +7,7 @@ export interface Agent {
   readonly url: string;
   readonly token: string;
   /** The seller whose agent it also is. Absent on a service of others, whose sellers the tour does not ask. */
-  readonly sellerId?: number;
+  readonly sellerId: number | undefined;
 }
 
 const Anything = z.unknown();

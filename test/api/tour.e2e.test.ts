@@ -138,6 +138,11 @@ describe('on a running service', () => {
     await strict.stop();
   });
 
+  it('--seller takes the id of a seller', async () => {
+    const { status, stderr } = await tour('--url', service.baseUrl, '--key', 'k', '--seller', 'News');
+    expect([status, stderr.split('\n')[0]]).toEqual([2, '--seller must be the id of a seller']);
+  });
+
   it(
     'on a terminal the tour waits for Enter between chapters',
     async () => {
