@@ -26,7 +26,7 @@ export const openEntryFiles = (folder: string) => {
     appendFileSync(path, '');
     return readFileSync(path, 'utf8');
   };
-  const vote = z.strictObject({ term: z.int(), votedFor: z.int().optional() });
+  const vote = z.strictObject({ term: z.int(), votedFor: z.string().optional() });
   const lineOf = (entry: Entry): string => `${JSON.stringify(storedEntry(entry))}\n`;
   const known = read(votePath);
   return {
@@ -38,7 +38,7 @@ export const openEntryFiles = (folder: string) => {
     ...(known === '' ? { term: 0, votedFor: undefined } : vote.parse(JSON.parse(known))),
     append: (added: readonly Entry[]) => appendFileSync(logPath, added.map(lineOf).join('')),
     rewrite: (all: readonly Entry[]) => writeFileSync(logPath, all.map(lineOf).join('')),
-    keepVote: (term: number, votedFor: number | undefined) =>
+    keepVote: (term: number, votedFor: string | undefined) =>
       writeFileSync(votePath, JSON.stringify({ term, votedFor })),
   };
 };

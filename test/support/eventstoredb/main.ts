@@ -5,11 +5,11 @@ import { runCommand } from './commands.ts';
 import type { EventLog } from './event-log.ts';
 import { openLogFile } from './log-file.ts';
 import { createSend } from './peer-calls.ts';
-import { createReplication } from './replication.ts';
+import { createReplication, endPointOf } from './replication.ts';
 
 /**
  * The in-memory EventStoreDB as a separate program: `node main.js [--port N] [--host ADDRESS] [--folder PATH]
- * [--max-append-size BYTES] [--attached] [--loses-every N] [--seeds HOST:PORT,...] [--replication-port N]`. With a folder its log survives a restart. Each line of
+ * [--max-append-size BYTES] [--attached] [--loses-every N] [--seeds HOST:PORT,...] [--advertise HOST] [--replication-port N]`. With a folder its log survives a restart. Each line of
  * JSON on its input is a command, answered by a line (commands.ts). With `--attached` it ends with its input.
  * `--loses-every` plants a defect.
  *
@@ -25,6 +25,8 @@ const { values } = parseArgs({
     attached: { type: 'boolean', default: false },
     'loses-every': { type: 'string' },
     seeds: { type: 'string', default: '' },
+    /** As its seeds name it. */
+    advertise: { type: 'string', default: '127.0.0.1' },
     'replication-port': { type: 'string' },
   },
 });
@@ -34,10 +36,10 @@ const options = {
   ...(host === undefined ? {} : { host }),
   ...(maxAppendSize === undefined ? {} : { maxAppendSize: Number(maxAppendSize) }),
 };
-const peers = values.seeds.split(',').flatMap((seed) => (seed === '' ? [] : [Number(seed.split(':')[1])]));
+const peers = values.seeds.split(',').flatMap((seed) => (seed === '' ? [] : [seed]));
 
-const startNode = async (own: number, inFolder: string): Promise<EventStoreService> => {
-  const replication = createReplication({ port: own, peers, folder: inFolder, send: createSend() });
+const startNode = async (own: string, inFolder: string): Promise<EventStoreService> => {
+  const replication = createReplication({ address: own, peers, folder: inFolder, send: createSend() });
   const { committed: log } = replication;
   const node = await startEventStoreService({
     ...options,
@@ -45,13 +47,12 @@ const startNode = async (own: number, inFolder: string): Promise<EventStoreServi
     replication,
     nodeRole: { role: 'leaderless' },
   });
-  replication.start((nodeRole, leaderPort) => {
+  replication.start((nodeRole, leader) => {
     node.setRole(nodeRole);
     node.faults.gossip(
       [own, ...peers].map((member) => ({
-        host: '127.0.0.1',
-        port: member,
-        state: leaderPort === undefined ? 'unknown' : member === leaderPort ? 'leader' : 'follower',
+        ...endPointOf(member),
+        state: leader === undefined ? 'unknown' : member === leader ? 'leader' : 'follower',
       })),
     );
   });
@@ -82,7 +83,7 @@ const openLog = (inFolder: string): EventLog => {
 
 let service =
   peers.length > 0 && port !== undefined && folder !== undefined
-    ? await startNode(Number(port), folder)
+    ? await startNode(`${values.advertise}:${port}`, folder)
     : await startEventStoreService({
         ...options,
         ...(folder === undefined ? {} : { log: openLog(folder) }),

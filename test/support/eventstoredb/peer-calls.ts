@@ -34,11 +34,11 @@ export const handlePeers = (replication: Replication): UntypedServiceImplementat
 
 /** One connection to each peer. It is restored soon after the peer restarts. */
 export const createSend = (): ReplicationOptions['send'] => {
-  const clients = new Map<number, Client>();
-  const clientOf = (peer: number): Client => {
+  const clients = new Map<string, Client>();
+  const clientOf = (peer: string): Client => {
     const known = clients.get(peer);
     if (known !== undefined) return known;
-    const client = new Client(`127.0.0.1:${peer}`, credentials.createInsecure(), {
+    const client = new Client(peer, credentials.createInsecure(), {
       'grpc.initial_reconnect_backoff_ms': 100,
       'grpc.max_reconnect_backoff_ms': 300,
     });

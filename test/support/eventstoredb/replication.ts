@@ -24,32 +24,33 @@ export interface Replication {
   whenCommitted(ended: (isCommitted: boolean) => void): void;
   /** Answers a message of another node. */
   answer(message: unknown): Reply;
-  /** Starts taking part. @param onRoleChange called when the node's role changes, with the leader's port */
-  start(onRoleChange: (nodeRole: NodeRole, leaderPort: number | undefined) => void): void;
+  /** Starts taking part. @param onRoleChange called when the node's role changes, with the leader's address */
+  start(onRoleChange: (nodeRole: NodeRole, leader: string | undefined) => void): void;
 }
 
 export interface ReplicationOptions {
-  readonly port: number;
-  /** Ports of the other nodes. */
-  readonly peers: readonly number[];
+  /** `host:port`, as the other nodes know it. */
+  readonly address: string;
+  /** Addresses of the other nodes. */
+  readonly peers: readonly string[];
   /** The folder of the node's log and votes. */
   readonly folder: string;
   /** Sends a message to another node. @throws Error without an answer within `withinMs` */
-  readonly send: (peer: number, message: Message, withinMs: number) => Promise<Reply>;
+  readonly send: (peer: string, message: Message, withinMs: number) => Promise<Reply>;
 }
 
 const messageSchema = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('vote'),
     term: z.int(),
-    from: z.int(),
+    from: z.string(),
     count: z.int(),
     lastTerm: z.int(),
   }),
   z.strictObject({
     kind: z.literal('entries'),
     term: z.int(),
-    from: z.int(),
+    from: z.string(),
     /** The number of entries before these, and the term of the last one of them. */
     count: z.int(),
     lastTerm: z.int(),
@@ -66,7 +67,11 @@ export interface Reply {
   readonly count: number;
 }
 
-const HOST = '127.0.0.1';
+/** @param address `host:port` */
+export const endPointOf = (address: string): { readonly host: string; readonly port: number } => {
+  const [host = '', port] = address.split(':');
+  return { host, port: Number(port) };
+};
 const TICK_MS = 50;
 const HEARTBEAT_MS = 150;
 const CALL_MS_MAX = 600;
@@ -80,13 +85,13 @@ const MESSAGE_BYTES_MAX = 2_000_000;
 const sizeOf = ({ records }: Entry): number =>
   records.reduce((bytes, { data, metadata }) => bytes + 500 + data.length + metadata.length, 100);
 
-export const createReplication = ({ port, peers, folder, send }: ReplicationOptions): Replication => {
+export const createReplication = ({ address, peers, folder, send }: ReplicationOptions): Replication => {
   const files = openEntryFiles(folder);
   const committed = createEventLog();
   const majority = Math.floor((peers.length + 1) / 2) + 1;
   let entries: Entry[] = [...files.entries];
   let { term, votedFor } = files;
-  let leaderPort: number | undefined;
+  let leaderAddress: string | undefined;
   let isLeader = false;
   /** The number of entries when this node's term began, including its first one. */
   let ownFrom = 0;
@@ -95,7 +100,7 @@ export const createReplication = ({ port, peers, folder, send }: ReplicationOpti
   let waitMsMax = ELECTION_MS;
   let lastReported = '';
   let onRoleChange: Parameters<Replication['start']>[0] = () => undefined;
-  const progress = new Map<number, { count: number; heardMs: number; isSending: boolean }>();
+  const progress = new Map<string, { count: number; heardMs: number; isSending: boolean }>();
   const waiting = new Set<() => void>();
 
   const lastTerm = (count = entries.length): number => entries[count - 1]?.term ?? 0;
@@ -115,12 +120,12 @@ export const createReplication = ({ port, peers, folder, send }: ReplicationOpti
     for (const look of waiting) look();
     const isReady = isLeader && committedCount >= ownFrom;
     const leader =
-      leaderPort !== undefined && leaderPort !== port ? { host: HOST, port: leaderPort } : undefined;
+      leaderAddress !== undefined && leaderAddress !== address ? endPointOf(leaderAddress) : undefined;
     const nodeRole: NodeRole =
       leader !== undefined ? { role: 'follower', leader } : { role: isReady ? 'leader' : 'leaderless' };
     if (lastReported === JSON.stringify(nodeRole)) return;
     lastReported = JSON.stringify(nodeRole);
-    onRoleChange(nodeRole, isReady ? port : leader?.port);
+    onRoleChange(nodeRole, isReady ? address : leader && leaderAddress);
   };
   const commitTo = (count: number): void => {
     for (; committedCount < count; committedCount += 1) {
@@ -128,13 +133,13 @@ export const createReplication = ({ port, peers, folder, send }: ReplicationOpti
     }
     change();
   };
-  const follow = (newTerm: number, leader?: number): void => {
+  const follow = (newTerm: number, leader?: string): void => {
     if (newTerm > term) {
       [term, votedFor] = [newTerm, undefined];
       files.keepVote(term, votedFor);
     }
     isLeader = false;
-    leaderPort = leader;
+    leaderAddress = leader;
     change();
   };
 
@@ -144,7 +149,7 @@ export const createReplication = ({ port, peers, folder, send }: ReplicationOpti
     // Entries of earlier terms are committed only together with a later entry of this term.
     if (count > committedCount && lastTerm(count) === term) commitTo(count);
   };
-  const sendEntries = async (peer: number): Promise<void> => {
+  const sendEntries = async (peer: string): Promise<void> => {
     const at = progress.get(peer);
     if (at === undefined || at.isSending) return;
     at.isSending = true;
@@ -157,7 +162,13 @@ export const createReplication = ({ port, peers, folder, send }: ReplicationOpti
           if (some.length > 0 && (bytes += sizeOf(entry)) > MESSAGE_BYTES_MAX) break;
           some.push(entry);
         }
-        const before = { term, from: port, count: from, lastTerm: lastTerm(from), committed: committedCount };
+        const before = {
+          term,
+          from: address,
+          count: from,
+          lastTerm: lastTerm(from),
+          committed: committedCount,
+        };
         const reply = await send(
           peer,
           { kind: 'entries', ...before, entries: some.map(storedEntry) },
@@ -181,7 +192,7 @@ export const createReplication = ({ port, peers, folder, send }: ReplicationOpti
 
   const lead = (): void => {
     isLeader = true;
-    leaderPort = port;
+    leaderAddress = address;
     for (const peer of peers) {
       progress.set(peer, { count: entries.length, heardMs: performance.now(), isSending: false });
     }
@@ -190,15 +201,21 @@ export const createReplication = ({ port, peers, folder, send }: ReplicationOpti
   };
   const startElection = async (): Promise<void> => {
     follow(term + 1);
-    votedFor = port;
+    votedFor = address;
     files.keepVote(term, votedFor);
     const asked = term;
     let votes = 1;
-    const message = { kind: 'vote', term, from: port, count: entries.length, lastTerm: lastTerm() } as const;
+    const message = {
+      kind: 'vote',
+      term,
+      from: address,
+      count: entries.length,
+      lastTerm: lastTerm(),
+    } as const;
     await Promise.all(
       peers.map(async (peer) => {
         const reply = await send(peer, message, CALL_MS_MAX).catch(() => undefined);
-        if (reply === undefined || term !== asked || isLeader || leaderPort !== undefined) return;
+        if (reply === undefined || term !== asked || isLeader || leaderAddress !== undefined) return;
         if (reply.term > term) follow(reply.term);
         else if (reply.isTaken && (votes += 1) === majority) lead();
       }),
