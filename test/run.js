@@ -5,7 +5,7 @@
  *     node test/run.js all                  `npm run test:all`: every suite once, and what is no suite
  *     node test/run.js long                 `npm run test:long`: the long forms of suites, and the whole benchmark
  *     node test/run.js node24 [PATTERN...]  `npm run test:node24`: suites on Node.js 24
- *     node test/run.js containers           `npm run test:containers`: the Compose files, each container killed
+ *     node test/run.js containers           `npm run test:containers`: Compose files and manifests, each container killed
  *
  * Goes on after a part that fails, unless it is part of the build. Exit status 1 when a part has failed.
  */
@@ -56,7 +56,7 @@ const missingForContainers = () => {
 };
 const containers = {
   name: 'containers',
-  seconds: 480,
+  seconds: 1_600,
   // The image gets the Node.js that runs this program.
   command: inNode24(['node', 'dist/test/containers/run.js']),
   missing: missingForContainers(),

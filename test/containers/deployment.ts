@@ -17,7 +17,7 @@ export interface Deployment {
   /** Runs `deploy/compose.sh`. @returns what it prints @throws Error when it fails */
   script(...words: readonly string[]): Promise<string>;
   /** The address at which this machine reaches a container, also in networks without a way out. */
-  addressOf(container: string): Promise<string>;
+  addressOf(container: string, network?: string): Promise<string>;
   /** Ends a container as a crash does. @returns how long it was away, until it is healthy again, in ms */
   kill(container: string): Promise<number>;
   /** Stops the program of a container with an init process, as a defect may. @returns the same */
@@ -41,14 +41,34 @@ export const imagesOf = async (docker: Docker, settings: Settings): Promise<Sett
   return Object.fromEntries(Object.entries(services).map(([name, { image }]) => [name, image]));
 };
 
-/** Starts the services of the files that `COMPOSE_FILE` names, with empty volumes. */
-export const deploy = async (docker: Docker, settings: Settings): Promise<Deployment> => {
+/** Starts the services of the files that `COMPOSE_FILE` names, or some of them, with empty volumes. */
+export const deploy = async (
+  docker: Docker,
+  settings: Settings,
+  services: readonly string[] = [],
+): Promise<Deployment> => {
   await clean(docker);
+  return redeploy(docker, settings, services);
+};
+
+/** The same with the volumes that there are: replaces the containers whose settings differ, and starts what is new. */
+export const redeploy = async (
+  docker: Docker,
+  settings: Settings,
+  services: readonly string[] = [],
+): Promise<Deployment> => {
+  const compose = composeOf({ ...docker.environment, ...settings });
+  await compose('up', '--detach', '--remove-orphans', '--no-build', '--pull', 'never', ...services);
+  const deployment = await deploymentOf(docker, settings);
+  await allHealthy(docker, deployment.containers);
+  return deployment;
+};
+
+/** The containers that there are, with other settings for what comes next. */
+export const deploymentOf = async (docker: Docker, settings: Settings): Promise<Deployment> => {
   const environment = { ...docker.environment, ...settings };
   const compose = composeOf(environment);
-  await compose('up', '--detach', '--no-build', '--pull', 'never');
   const containers = (await docker('ps', '--format', '{{.Names}}')).split('\n').toSorted();
-  await allHealthy(docker, containers);
   return {
     containers,
     environment,
@@ -60,8 +80,9 @@ export const deploy = async (docker: Docker, settings: Settings): Promise<Deploy
         // Debian's client is the one that belongs to its daemon.
         PATH: `/usr/bin:${process.env['PATH'] ?? ''}`,
       }),
-    addressOf: async (container) => {
-      const format = '{{range .NetworkSettings.Networks}}{{.IPAddress}} {{end}}';
+    addressOf: async (container, network) => {
+      const networks = network === undefined ? '$name' : `"buyer-exchange_${network}"`;
+      const format = `{{range $name, $it := .NetworkSettings.Networks}}{{if eq $name ${networks}}}{{$it.IPAddress}} {{end}}{{end}}`;
       return (await docker('inspect', '--format', format, container)).split(' ')[0] ?? '';
     },
     // Not `docker kill`: Docker takes that for the operator's wish, and `restart: unless-stopped` would not apply.

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { cp, mkdir, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -6,16 +7,13 @@ import { locateBinaries } from '../../shared/postgres/embedded/binaries.ts';
 import { run, type Docker } from './docker.ts';
 
 /** How the stand-in of EventStoreDB is started. */
-export const EVENTSTORE_COMMAND = [
-  'node',
-  '/usr/local/eventstore.mjs',
-  '--host',
-  '0.0.0.0',
-  '--port',
-  '2113',
-  '--folder',
-  '/var/lib/eventstore',
-] as const;
+export const EVENTSTORE_COMMAND = ['start-eventstore'] as const;
+
+/** It knows the settings of the cluster, and ignores the others. */
+const EVENTSTORE_START = `#!/bin/sh
+exec node /usr/local/eventstore.mjs --host 0.0.0.0 --port 2113 --folder /var/lib/eventstore \\
+  --seeds "\${EVENTSTORE_GOSSIP_SEED:-}" --advertise "\${EVENTSTORE_NODE_HOST_ADVERTISE_AS:-localhost}" "$@"
+`;
 
 /** Stand-ins of published images, by the names that `Dockerfile` and the Compose file use for these. */
 export interface ImageNames {
@@ -26,8 +24,24 @@ export interface ImageNames {
   readonly eventstore: string;
 }
 
-const BASE = 'buyer-exchange-base';
-const PACKAGES = 'ca-certificates,haproxy,postgresql-client,redis-server';
+const PACKAGES = [
+  'ca-certificates',
+  'caddy',
+  'docker-registry',
+  'haproxy',
+  'memcached',
+  'nginx',
+  'postgresql-client',
+  'redis-server',
+  'swift-account',
+  'swift-container',
+  'swift-object',
+  'swift-proxy',
+].join(' ');
+/** Named by its packages, since it is kept for later runs. */
+const BASE = `base-${createHash('sha256').update(PACKAGES).digest('hex').slice(0, 8)}`;
+/** For what is outside of the installation. */
+export const OUTSIDE_IMAGE = BASE;
 /** The build fetches packages from where this machine does, with the authorities that it trusts. */
 const CERTIFICATES = '/etc/ssl/certs/ca-certificates.crt';
 
@@ -116,6 +130,7 @@ const fillContexts = async (folder: string): Promise<void> => {
   await writeFile(contextOf('postgres', 'bin/docker-entrypoint.sh'), POSTGRES_ENTRYPOINT, { mode: 0o755 });
   await mkdir(contextOf('eventstore', 'bin'));
   await writeFile(contextOf('eventstore', 'bin/curl'), CURL, { mode: 0o755 });
+  await writeFile(contextOf('eventstore', 'bin/start-eventstore'), EVENTSTORE_START, { mode: 0o755 });
   const require = `import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);`;
   await run(join(packageDirectory, 'node_modules/.bin/esbuild'), [
     join(packageDirectory, 'test/support/eventstoredb/main.ts'),
@@ -130,10 +145,14 @@ const fillContexts = async (folder: string): Promise<void> => {
 
 /** A minimal Debian, kept in the folder for later runs. */
 const makeBase = async (docker: Docker, folder: string): Promise<void> => {
-  const [done, unfinished] = [join(folder, 'base'), join(folder, 'base.unfinished')];
+  const [done, unfinished] = [join(folder, BASE), join(folder, `${BASE}.unfinished`)];
   if (!existsSync(done)) {
     await rm(unfinished, { recursive: true, force: true });
-    await run('debootstrap', ['--variant=minbase', `--include=${PACKAGES}`, 'bookworm', unfinished]);
+    await run('debootstrap', ['--variant=minbase', 'bookworm', unfinished]);
+    // No package may start its program.
+    await writeFile(join(unfinished, 'usr/sbin/policy-rc.d'), '#!/bin/sh\nexit 101\n', { mode: 0o755 });
+    const install = `apt-get update && apt-get install --yes --no-install-recommends ${PACKAGES} && apt-get clean`;
+    await run('chroot', [unfinished, 'sh', '-c', install], { DEBIAN_FRONTEND: 'noninteractive' });
     await rename(unfinished, done);
   }
   if ((await docker('images', '--quiet', BASE)) !== '') return;

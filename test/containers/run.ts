@@ -5,10 +5,15 @@ import { packageDirectory } from '../../app/version.ts';
 import { freePort } from '../support/free-port.ts';
 import { generousLimits } from '../support/generous-limits.ts';
 import { isStarting, scriptOf, stepsOf } from '../support/runnable-page.ts';
-import { fetchCompose } from './compose-plugin.ts';
-import { clean, deploy, imagesOf, type Deployment, type Settings } from './deployment.ts';
+import { fetchCompose } from './debian-programs.ts';
+import { clean, deploy, deploymentOf, imagesOf, type Deployment, type Settings } from './deployment.ts';
 import { run, startDocker } from './docker.ts';
 import { EVENTSTORE_COMMAND, makeImages, type ImageNames } from './images.ts';
+import { createBucket, s3Settings, s3UrlOf, startStore } from './s3-store.ts';
+import { runPods } from './kubernetes.ts';
+import { pushImage, startRegistry } from './registry.ts';
+import { stopStore } from './stop-store.ts';
+import { prepareOutside, tryWaysIn } from './ways-in.ts';
 import { check, say, startRun, verify, whileWriting, writeAndKill, type Run } from './write-and-kill.ts';
 
 /**
@@ -17,7 +22,7 @@ import { check, say, startRun, verify, whileWriting, writeAndKill, type Run } fr
  * that loses writes is not found out.
  *
  * Everything is what operators run, except the published images, which a registry serves: see images.ts for what takes
- * their places. Three nodes of EventStoreDB are not started: the stand-in is one node.
+ * their places.
  */
 
 /** Docker's layers need a folder on a disk. It keeps the base system and the images for the next run. */
@@ -71,17 +76,36 @@ const tryIt = async ({ environment }: Deployment, port: number): Promise<void> =
 };
 
 const replaceWhileWriting = async (current: Run, command: 'restart' | 'upgrade'): Promise<void> => {
-  await whileWriting(current, 'r', async () => say(await current.deployment.script(command)));
+  const { deployment, settings, history } = current;
+  await whileWriting(current, `r${history.operations.length}-`, async () =>
+    say(await deployment.script(command)),
+  );
   await verify(current, FOLDER);
+  const image = `${settings['EXCHANGE_IMAGE'] ?? 'buyer-exchange'}:${settings['EXCHANGE_VERSION'] ?? 'local'}`;
+  const running = await docker('ps', '--filter', 'name=-api-', '--format', '{{.Image}}');
+  if (running !== [image, image].join('\n')) throw new Error(`not ${image}: ${running}`);
 };
 
-/** `deploy/compose.sh`. @returns the backup */
-const operateByScript = async (current: Run): Promise<string> => {
-  const { deployment } = current;
+/** The next version is in a registry. */
+const fromRegistry = async (current: Run): Promise<Run> => {
+  const registry = await startRegistry(docker, await freePort());
+  const image = { EXCHANGE_IMAGE: `${registry}/buyer-exchange`, EXCHANGE_VERSION: '0.2.0' };
+  await pushImage(docker, `${image.EXCHANGE_IMAGE}:${image.EXCHANGE_VERSION}`);
+  const settings = { ...current.settings, ...image, PULL: '1' };
+  return { ...current, settings, deployment: await deploymentOf(docker, settings) };
+};
+
+/** New versions, built here and pulled. */
+const upgradeByScript = async (current: Run): Promise<void> => {
+  say(await current.deployment.script('check'));
+  await replaceWhileWriting(current, 'upgrade');
+  await replaceWhileWriting(await fromRegistry(current), 'upgrade');
+};
+
+/** @returns the backup */
+const backUpByScript = async ({ deployment }: Run): Promise<string> => {
   const backup = join(FOLDER, 'backup');
   await rm(backup, { recursive: true, force: true });
-  say(await deployment.script('check'));
-  await replaceWhileWriting(current, 'upgrade');
   say(await deployment.script('backup', backup));
   say(await deployment.script('drill', backup));
   return backup;
@@ -112,17 +136,34 @@ const findPlantedDefect = async (current: Run): Promise<void> => {
   say(`a store that loses writes: ${lost.length} lost writes were found`);
 };
 
+/** The distributed profile, with an S3 store. @returns a backup */
 const distributed = async (settings: Settings, port: number): Promise<string> => {
-  const deployment = await deploy(docker, settings);
+  const deployment = await timed('start', () => deploy(docker, settings));
   say(`${deployment.containers.join(', ')} are healthy`);
+  await createBucket(await deployment.addressOf('buyer-exchange-s3-1'));
   const current = await startRun(deployment, settings, port);
-  await writeAndKill(current, FOLDER);
-  const hungMs = await deployment.hang('buyer-exchange-worker-1');
-  say(`a worker that hangs was ended, and is back after ${Math.round(hungMs / 1_000)} s`);
-  const backup = await operateByScript(current);
-  await tryIt(deployment, port);
-  await findPlantedDefect(current);
+  await timed('each container is killed', () => writeAndKill(current, FOLDER));
+  await timed('a worker hangs', async () => {
+    const hungMs = await deployment.hang('buyer-exchange-worker-1');
+    say(`it was ended, and is back after ${Math.round(hungMs / 1_000)} s`);
+  });
+  await timed('upgrades', () => upgradeByScript(current));
+  // From here on there are events that the clients know nothing of.
+  await timed('README.md', () => tryIt(deployment, port));
+  await timed('the ways in, and the tour', () => tryWaysIn(docker, current));
+  await timed('the S3 store is away', () => stopStore(docker, current));
+  const backup = await timed('backup and drill', () => backUpByScript(current));
+  await timed('a store that loses writes', () => findPlantedDefect(current));
   return backup;
+};
+
+/** Three nodes of the event store. Each is killed, so the one that leads, too. */
+const cluster = async (given: Settings, port: number): Promise<void> => {
+  const settings = { ...given, COMPOSE_FILE: 'docker-compose.yml:docker-compose.cluster.yml' };
+  const deployment = await deploy(docker, settings);
+  const nodes = deployment.containers.filter((name) => name.includes('-eventstore'));
+  if (nodes.length !== 3) throw new Error(`not three nodes: ${nodes.join(', ')}`);
+  await writeAndKill(await startRun(deployment, settings, port), FOLDER, nodes);
 };
 
 const postgresAlone = async (settings: Settings, port: number, backup: string): Promise<void> => {
@@ -143,30 +184,43 @@ const main = async (): Promise<void> => {
   const port = await freePort();
   const settings = await makeSettings(port);
   const images = await imagesOf(docker, settings);
-  say('stand-ins of published images');
-  await makeImages(docker, FOLDER, await imageNamesOf(images));
-  say('the image');
-  await docker('build', '--network', 'host', '--tag', images['api'] ?? '', packageDirectory);
-  const cluster = 'docker-compose.yml:docker-compose.cluster.yml';
-  const { 'eventstore-3': third } = await imagesOf(docker, { ...settings, COMPOSE_FILE: cluster });
-  if (third !== images['eventstore']) throw new Error(`${cluster}: no third node`);
-  say('docker-compose.yml');
-  const backup = await distributed(settings, port);
-  say('docker-compose.postgres.yml');
-  await postgresAlone(settings, port, backup);
-  await runSuites();
+  await timed('stand-ins of published images', async () =>
+    makeImages(docker, FOLDER, await imageNamesOf(images)),
+  );
+  await timed('the image', () =>
+    docker('build', '--network', 'host', '--tag', images['api'] ?? '', packageDirectory),
+  );
+  const withOutside = { ...settings, ...(await prepareOutside(FOLDER, settings)), ...s3Settings };
+  const backup = await timed('docker-compose.yml', () => distributed(withOutside, port));
+  await timed('docker-compose.cluster.yml', () => cluster(settings, port));
+  await timed('deploy/kubernetes', () => runPods(docker, FOLDER, withOutside));
+  await timed('docker-compose.postgres.yml', () => postgresAlone(settings, port, backup));
+  await timed('suites', runSuites);
 };
 
 /** Where an engine has the images, the suites need no other Postgres and Redis. */
 const runSuites = async (): Promise<void> => {
+  await clean(docker);
+  const store = await startStore(docker);
   const jest = ['--experimental-vm-modules', '--no-warnings', 'node_modules/jest/bin/jest.js'];
-  await run(process.execPath, [...jest, 'api/advertisers-create', 'api/rate-limits.e2e'], {
+  const suites = ['api/advertisers-create', 'api/rate-limits.e2e', 'contract/object-stores'];
+  await run(process.execPath, [...jest, ...suites], {
     ...docker.environment,
     TEST_CONTAINERS: 'true',
+    TEST_S3_URL: s3UrlOf(store),
     // It is an image of its own, which removes what a killed run has left.
     TESTCONTAINERS_RYUK_DISABLED: 'true',
   });
-  say('suites pass on Postgres and Redis in containers');
+  say('suites pass on Postgres and Redis in containers, and on an S3 store');
+};
+
+/** Prints how long a part of the test took. */
+const timed = async <T>(part: string, work: () => Promise<T>): Promise<T> => {
+  say(`== ${part}`);
+  const startedMs = performance.now();
+  const result = await work();
+  say(`== ${part}: ${Math.round((performance.now() - startedMs) / 1_000)} s`);
+  return result;
 };
 
 let isClean = false;

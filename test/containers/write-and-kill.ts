@@ -76,9 +76,10 @@ interface Phase {
   readonly operations: readonly Operation[];
 }
 
-/** Kills one container after the other. Each phase has the operations that ended in it. */
+/** Kills each of these containers after the other. Each phase has the operations that ended in it. */
 const killEach = async (
-  { deployment: { containers, kill }, port, history: { operations } }: Run,
+  { deployment: { kill }, port, history: { operations } }: Run,
+  containers: readonly string[],
   more: () => Promise<void>,
 ): Promise<readonly Phase[]> => {
   const phases: Phase[] = [];
@@ -102,10 +103,13 @@ export const check = async (
   folder: string,
 ): Promise<Findings> => {
   const host = (service: string): Promise<string> => deployment.addressOf(`buyer-exchange-${service}-1`);
-  const hasEventStore = deployment.containers.some((name) => name.includes('-eventstore-'));
+  const nodes = deployment.containers.filter((name) => name.includes('-eventstore-'));
+  const addresses = await Promise.all(nodes.map((name) => deployment.addressOf(name)));
   const config = readConfig({
     DATABASE_URL: `postgres://exchange:${settings['EXCHANGE_DB_PASSWORD']}@${await host('postgres')}:5432/exchange`,
-    ...(hasEventStore && { EVENTSTORE_URL: `esdb://${await host('eventstore')}:2113?tls=false` }),
+    ...(nodes.length > 0 && {
+      EVENTSTORE_URL: `esdb://${addresses.map((address) => `${address}:2113`).join(',')}?tls=false`,
+    }),
     SECRET_KEYS: settings['SECRET_KEYS'],
     DATA_DIR: join(folder, 'data'),
   });
@@ -143,11 +147,15 @@ const tableOf = (phases: readonly Phase[], { lost, duplicated }: Findings): stri
   ].join('\n');
 };
 
-/** Kills each container while clients write, and verifies everything. @throws Error for anything that is found */
-export const writeAndKill = async (run: Run, folder: string): Promise<void> => {
+/** Kills containers while clients write, and verifies everything. @throws Error for anything that is found */
+export const writeAndKill = async (
+  run: Run,
+  folder: string,
+  containers = run.deployment.containers,
+): Promise<void> => {
   let phases: readonly Phase[] = [];
   await whileWriting(run, 'k', async (more) => {
-    phases = await killEach(run, more);
+    phases = await killEach(run, containers, more);
   });
   say(tableOf(phases, await verify(run, folder)));
 };

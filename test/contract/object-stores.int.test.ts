@@ -3,6 +3,7 @@ import { mkdtemp, mkdir, readdir, readlink, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sleep } from '../../shared/async/backoff.ts';
 import {
@@ -12,7 +13,7 @@ import {
   type ObjectStore,
 } from '../../shared/storage/object-store.ts';
 import { openObjectStore } from '../../shared/storage/open-object-store.ts';
-import { parseS3Location } from '../../shared/storage/s3-location.ts';
+import { parseS3Location, type S3Location } from '../../shared/storage/s3-location.ts';
 import { startS3Service, type S3Service } from '../support/s3-service.ts';
 import { chunksOf, objectStoreContract } from './object-store.contract.ts';
 
@@ -69,6 +70,48 @@ objectStoreContract('S3', async () => {
     },
   };
 });
+
+/** An S3 store of others, with the bucket: `npm run test:containers` names one. */
+const OTHER_S3 = process.env['TEST_S3_URL'];
+
+const othersStore = (location: S3Location): void => {
+  const { bucket, prefix, region, endpoint, credentials } = location;
+
+  objectStoreContract('an S3 store of others', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'objects-'));
+    const client = new S3Client({
+      region,
+      forcePathStyle: true,
+      ...(endpoint !== undefined && { endpoint }),
+      ...(credentials !== undefined && { credentials }),
+    });
+    const list = new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix });
+    return {
+      store: await openObjectStore(location, folder),
+      drafts: () => filesIn(join(folder, 'uploads')),
+      count: async () => (await client.send(list)).KeyCount ?? NaN,
+      stop: async () => {
+        client.destroy();
+        await rm(folder, { recursive: true, force: true });
+      },
+    };
+  });
+
+  it.each([
+    ['a wrong secret', { ...location, credentials: { accessKeyId: 'unknown', secretAccessKey: 'wrong' } }],
+    ['a bucket that does not exist', { ...location, bucket: `${bucket}-missing` }],
+  ])('reports %s', async (_what, wrong) => {
+    const folder = await mkdtemp(join(tmpdir(), 'objects-'));
+    const store = await openObjectStore(wrong, folder);
+    await expect(store.check()).rejects.toThrow(ObjectStoreUnavailableError);
+    await expect(store.remove(keyOf('ab-1.png'))).rejects.toThrow(ObjectStoreUnavailableError);
+    const draft = await store.begin(keyOf('ab-1.png'), 'image/png');
+    await draft.write(chunksOf(Buffer.from('x')));
+    await expect(draft.keep()).rejects.toThrow(ObjectStoreUnavailableError);
+    await rm(folder, { recursive: true, force: true });
+  });
+};
+if (OTHER_S3 !== undefined) othersStore(parseS3Location(OTHER_S3));
 
 describe('an object store that does not work', () => {
   let folder: string;
