@@ -1,11 +1,12 @@
 import type { Pool } from 'pg';
 import type { Registry } from 'prom-client';
 import { startProjections, type Projections } from '../projections/engine/projection-engine.ts';
+import type { ProjectionsReadiness } from '../projections/engine/projection-status.ts';
 import type { Projection } from '../projections/engine/projection.ts';
 import { systemClock as clock } from '../shared/async/clock.ts';
 import type { Config } from './config.ts';
 import type { EventStore } from '../shared/event-store/event-store.ts';
-import type { ReadinessPart } from '../shared/async/readiness.ts';
+import type { PublicDetail, ReadinessPart } from '../shared/async/readiness.ts';
 import type { LogBytes } from '../shared/log-chain/log-bytes.ts';
 import { logKeysOf } from '../shared/log-chain/log-keys.ts';
 import { registerSealMetrics } from '../shared/log-chain/seal-metrics.ts';
@@ -35,6 +36,18 @@ export interface Projector {
   stop(): Promise<void>;
 }
 
+/** Without the positions, which tell how busy all accounts are, and the parked streams, which name their resources. */
+const publicDetailOf = ({ degraded, projections }: ProjectionsReadiness): PublicDetail => ({
+  degraded,
+  projections: projections.map(({ name, state, lagEvents, lagBytes, parkedStreams }) => ({
+    name,
+    state,
+    ...(lagEvents !== undefined && { lagEvents }),
+    ...(lagBytes !== undefined && { lagBytes }),
+    parkedStreams,
+  })),
+});
+
 /** Without the role `projector` it runs no projection, but knows how far the read models are. */
 export const createProjector = (options: ProjectorOptions): Projector => {
   const { config, databaseUrl, derivedPool, store, projections, progress, changes, registry, log } = options;
@@ -45,8 +58,10 @@ export const createProjector = (options: ProjectorOptions): Projector => {
     readiness: {
       name: 'projections',
       check: async () => {
-        const { ready, ...detail } = (await running?.readiness()) ?? { ready: false };
-        return { ready, detail };
+        const state = await running?.readiness();
+        if (state === undefined) return { ready: false, detail: 'not started yet' };
+        const { ready, ...detail } = state;
+        return { ready, detail, publicDetail: publicDetailOf(state) };
       },
     },
     start: () => {

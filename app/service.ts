@@ -15,9 +15,10 @@ import { systemClock as clock } from '../shared/async/clock.ts';
 import { baseUrlOf } from './base-url.ts';
 import { limitsOf, type Config } from './config.ts';
 import type { EventStore } from '../shared/event-store/event-store.ts';
-import type { ReadinessPart } from '../shared/async/readiness.ts';
+import { createReadiness, type ReadinessPart } from '../shared/async/readiness.ts';
 import type { AnyRoute } from '../shared/http/route.ts';
 import type { RouteServices } from '../shared/http/route-handler.ts';
+import { PART_MS_MAX } from '../shared/http/service-routes.ts';
 import { securityHeaders } from '../shared/http/security-headers.ts';
 import { startServer, type ClientTimeouts, type RunningServer } from '../shared/http/server.ts';
 import { createIdempotencyStore, type IdempotencyStore } from '../shared/idempotency/idempotency-store.ts';
@@ -98,6 +99,7 @@ export const startService = async (
   const purged = { ...expired, 'idempotency keys': idempotency, 'rate windows': rateLimits, confirmations };
   const stores = { ...installation, objects };
   const worker = createWorker({ ...stores, ...everywhere, changes, purged, baseUrl, replace });
+  const readiness = readinessOf(config, installation, projector, worker, rateLimits, objects);
   const web = createWeb({
     ...stores,
     ...everywhere,
@@ -106,7 +108,7 @@ export const startService = async (
     confirmations,
     uses,
     progress,
-    readiness: readinessOf(config, installation, projector, worker, rateLimits, objects),
+    readiness,
     baseUrl,
     port,
     isPrepared: () => projector.isRunning(),
@@ -134,7 +136,13 @@ export const startService = async (
     await installation.close();
   };
   server = await startServer(web.app, listenOptions(config, replace), log).catch(closeAfterFailure(stop));
-  const forOperators = { ...everywhere, ...operatorOptions(config), logLevel, board: worker.queues };
+  const forOperators = {
+    ...everywhere,
+    ...operatorOptions(config),
+    logLevel,
+    readiness: createReadiness(readiness, PART_MS_MAX),
+    board: worker.queues,
+  };
   operator = await startOperatorListener(forOperators).catch(closeAfterFailure(stop));
   return { baseUrl: baseUrl(), operatorUrl: operator.url, installation, prepared, stop };
 };

@@ -171,7 +171,6 @@ const servePost = (options: McpOptions): Serve => {
     if (Array.isArray(parsedBody)) return sendRpcError(response, rpcErrors.batch);
     const access = scopeOf(calledTool(parsedBody) ?? '');
     if (access !== undefined) refuseScope({ access, resource: path }, context.principal, site);
-    response.setHeader('Cache-Control', 'no-store');
     const isListen = isListenRequest(parsedBody);
     if (isListen) refuseLargeBody(bytes?.length ?? 0, { bodyBytesMax: LISTEN_BYTES_MAX });
     // The SDK would keep a stream open that no limit counts.

@@ -4,13 +4,27 @@ export interface ReadinessPart {
   readonly name: string;
   /** Shown, but the process is ready without it. */
   readonly optional?: boolean;
-  /** `detail` is shown to operators and must not contain secrets. */
   check(): Promise<PartStatus>;
 }
 
 export interface PartStatus {
   readonly ready: boolean;
+  /** For operators. Must not contain secrets; may name streams of tenants and positions of the log. */
   readonly detail?: unknown;
+  /** For everyone who reaches the service. */
+  readonly publicDetail?: PublicDetail;
+}
+
+/** How far the read models are, without what a tenant could learn about the others from. */
+export interface PublicDetail {
+  readonly degraded: boolean;
+  readonly projections: readonly {
+    readonly name: string;
+    readonly state: string;
+    readonly lagEvents?: number;
+    readonly lagBytes?: number;
+    readonly parkedStreams: number;
+  }[];
 }
 
 export interface Readiness {

@@ -4,7 +4,11 @@ import helmet from 'helmet';
 
 export type HeaderLines = readonly (readonly [name: string, value: string])[];
 
-/** Helmet runs once, because the headers never change. */
+/**
+ * Helmet runs once, because the headers never change. `no-store` is the default of every answer: without it caches
+ * may keep an API key, one tenant's data for another, or a 404 from before a write (RFC 9111, 4.2.2). A route that
+ * may be cached sends its own `Cache-Control`.
+ */
 export const securityHeaders = (isHttps: boolean): HeaderLines => {
   const headers = new ServerResponse(new IncomingMessage(new Socket()));
   const write = helmet({
@@ -26,6 +30,7 @@ export const securityHeaders = (isHttps: boolean): HeaderLines => {
   write(headers.req, headers, (error?: unknown) => {
     if (error !== undefined) throw new Error('helmet failed', { cause: error });
   });
+  headers.setHeader('Cache-Control', 'no-store');
   return headers.getHeaderNames().map((name) => [properCase(name), String(headers.getHeader(name))]);
 };
 
@@ -34,7 +39,6 @@ export const consoleHeaders = (nonce: string): Readonly<Record<string, string>> 
   'Content-Security-Policy': consolePolicy(nonce),
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Referrer-Policy': 'no-referrer',
-  'Cache-Control': 'no-store',
 });
 
 const consolePolicy = (nonce: string): string =>
@@ -56,7 +60,6 @@ export const referenceHeaders = (nonce: string): Readonly<Record<string, string>
   'Content-Security-Policy': referencePolicy(nonce),
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Referrer-Policy': 'no-referrer',
-  'Cache-Control': 'no-store',
 });
 
 const referencePolicy = (nonce: string): string =>

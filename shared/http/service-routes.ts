@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client';
 import { z } from 'zod';
-import { createReadiness, type ReadinessPart } from '../async/readiness.ts';
+import { createReadiness, type Readiness, type ReadinessPart } from '../async/readiness.ts';
 import { route, type Route } from './route.ts';
 
 export interface ServiceRoutesOptions {
@@ -12,7 +12,24 @@ export interface ServiceRoutesOptions {
 }
 
 const tag = 'Service';
-const part = z.object({ ready: z.boolean(), detail: z.unknown().optional() });
+/** Anyone can read it: `GET /ready` of the listener for operators has the rest. */
+const part = z.object({
+  ready: z.boolean(),
+  detail: z
+    .object({
+      degraded: z.boolean(),
+      projections: z.array(
+        z.object({
+          name: z.string(),
+          state: z.string(),
+          lagEvents: z.int().optional(),
+          lagBytes: z.int().optional(),
+          parkedStreams: z.int(),
+        }),
+      ),
+    })
+    .optional(),
+});
 const Ready = z
   .object({ status: z.enum(['ready', 'not_ready']), parts: z.record(z.string(), part) })
   .meta({ id: 'Ready' });
@@ -28,7 +45,7 @@ const Health = z
 
 const healthParts = { eventStore: 'eventStore', readModel: 'database', queue: 'queue' } as const;
 
-const PART_MS_MAX = 1_000;
+export const PART_MS_MAX = 1_000;
 
 /** What balancers and monitoring ask again and again. */
 export const probePaths: ReadonlySet<string> = new Set(['/live', '/health', '/ready', '/metrics']);
@@ -108,11 +125,22 @@ const readyRoute = ({ stopping, parts }: ServiceRoutesOptions): Route => {
       const serving = ready && !stopping();
       return {
         status: serving ? 200 : 503,
-        data: { status: serving ? 'ready' : 'not_ready', parts: statuses },
+        data: { status: serving ? 'ready' : 'not_ready', parts: publicParts(statuses) },
       };
     },
   });
 };
+
+const publicParts = (statuses: Readiness['parts']): z.infer<typeof Ready>['parts'] =>
+  Object.fromEntries(
+    Object.entries(statuses).map(([name, { ready, publicDetail }]) => [
+      name,
+      {
+        ready,
+        ...(publicDetail && { detail: { ...publicDetail, projections: [...publicDetail.projections] } }),
+      },
+    ]),
+  );
 
 const metricsRoute = (metrics: Registry): Route =>
   route({

@@ -3,6 +3,7 @@ import express, { type ErrorRequestHandler, type Express, type RequestHandler } 
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { z } from 'zod';
+import type { CheckReadiness } from '../async/readiness.ts';
 import { LogLevelName, type LogLevel } from './log-level.ts';
 import { profileFileEndings, profileKinds, takeProfile } from './profile.ts';
 import { NoBoardError, type QueueBoard } from './queue-board.ts';
@@ -10,6 +11,7 @@ import { NoBoardError, type QueueBoard } from './queue-board.ts';
 export interface OperatorAppOptions {
   readonly registry: Registry;
   readonly logLevel: LogLevel;
+  readonly readiness: CheckReadiness;
   /** Opens the board of the queues of this process, once. Undefined: it runs no jobs. */
   readonly board: (() => Promise<QueueBoard>) | undefined;
   /** Any `Host` is served: the operator chose an address that is not loopback. */
@@ -20,6 +22,7 @@ export interface OperatorAppOptions {
 export const BOARD_PATH = '/queues';
 
 const INDEX = `GET  /metrics                      metrics in the Prometheus text format
+GET  /ready                        whether each part of this process works, with details
 GET  ${BOARD_PATH}                       the job queues of this process; data of jobs is hidden
 POST /profile/cpu?seconds=10       a CPU profile of this process (.cpuprofile)
 POST /profile/heap?seconds=10      which functions allocate its memory (.heapprofile)
@@ -38,7 +41,7 @@ const LogLevelChange = z.strictObject({
 
 /** What operators ask of one process. It needs no credential: its address must be out of reach for clients. */
 export const createOperatorApp = (options: OperatorAppOptions): Express => {
-  const { registry, logLevel, board, log } = options;
+  const { registry, logLevel, readiness, board, log } = options;
   const app = express().disable('x-powered-by').disable('etag');
   app.use(refuseOtherSites(options.anyHost));
   app.get('/', (_request, response) => {
@@ -46,6 +49,16 @@ export const createOperatorApp = (options: OperatorAppOptions): Express => {
   });
   app.get('/metrics', async (_request, response) => {
     response.set('Content-Type', registry.contentType).send(await registry.metrics());
+  });
+  app.get('/ready', async (_request, response) => {
+    const { ready, parts } = await readiness();
+    const status = ready ? 'ready' : 'not_ready';
+    response.status(ready ? 200 : 503).json({
+      status,
+      parts: Object.fromEntries(
+        Object.entries(parts).map(([name, part]) => [name, { ready: part.ready, detail: part.detail }]),
+      ),
+    });
   });
   app
     .route('/log-level')

@@ -5,7 +5,10 @@ import { listenErrorOf } from '../http/listen-error.ts';
 import { BOARD_PATH, createOperatorApp, type OperatorAppOptions } from './operator-app.ts';
 import { openQueueBoard, type QueueBoard, type QueueBoardOptions } from './queue-board.ts';
 
-export interface OperatorListenerOptions extends Pick<OperatorAppOptions, 'registry' | 'logLevel' | 'log'> {
+export interface OperatorListenerOptions extends Pick<
+  OperatorAppOptions,
+  'registry' | 'logLevel' | 'readiness' | 'log'
+> {
   readonly host: string;
   readonly port: number;
   /** Another port does as well: the operator chose none. */
@@ -22,11 +25,13 @@ const LOOPBACK = ['127.0.0.1', '::1', 'localhost'];
 
 /** @throws ListenError */
 export const startOperatorListener = async (options: OperatorListenerOptions): Promise<OperatorListener> => {
-  const { host, port, anyPort, registry, logLevel, board, log } = options;
+  const { host, port, anyPort, registry, logLevel, readiness, board, log } = options;
   let opened: Promise<QueueBoard> | undefined;
   const open = board && (() => (opened = openQueueBoard({ ...board, path: BOARD_PATH, log })));
   const anyHost = !LOOPBACK.includes(host);
-  const server = createServer(createOperatorApp({ registry, logLevel, board: open, anyHost, log }));
+  const server = createServer(
+    createOperatorApp({ registry, logLevel, readiness, board: open, anyHost, log }),
+  );
   try {
     await listen(server, host, port);
   } catch (error) {

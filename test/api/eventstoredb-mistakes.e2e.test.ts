@@ -45,7 +45,7 @@ describe.each([
       log,
     );
     await sleep(WATCH_MS);
-    const ready = await fetch(`${service.baseUrl}/ready`);
+    const ready = await fetch(`${service.operatorUrl}/ready`);
     const text = await ready.text();
     expect([ready.status, text]).toEqual([503, expect.stringContaining(cause)]);
     const about = lines.filter((line) => line.includes('EventStoreDB') || line.includes('event log'));

@@ -136,7 +136,7 @@ describe('the service on EventStoreDB', () => {
 
   it('reports its event store, its lag and its metrics', async () => {
     await until(isReady, 30_000);
-    const answer = (await (await fetch(`${service.baseUrl}/ready`)).json()) as {
+    const answer = (await (await fetch(`${service.operatorUrl}/ready`)).json()) as {
       parts: { eventStore: unknown; projections: { detail: { projections: { lagBytes: number }[] } } };
     };
     expect(answer.parts.eventStore).toMatchObject({ ready: true, detail: { kind: 'eventstoredb' } });

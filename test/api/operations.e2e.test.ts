@@ -53,6 +53,24 @@ describe('health and readiness', () => {
     });
   });
 
+  it('no answer may be kept by a cache, apart from files that never change', async () => {
+    const cacheControl = async (path: string, init?: RequestInit): Promise<string | null> =>
+      (await fetch(service.baseUrl + path, init)).headers.get('cache-control');
+    const headers = { Authorization: `Bearer ${account.apiKey}`, 'Content-Type': 'application/json' };
+    const api = '/api/v2/buyer';
+    expect(
+      await Promise.all([
+        cacheControl(`${api}/advertisers`, { headers }),
+        cacheControl(`${api}/advertisers/2147483647`, { headers }),
+        cacheControl(`${api}/api-keys`, { headers, method: 'POST', body: '{"name":"Cached"}' }),
+        cacheControl(`${api}/media-buys`, { headers }),
+        cacheControl(`${api}/advertisers`),
+        cacheControl('/assets/none'),
+        cacheControl('/ready'),
+      ]),
+    ).toEqual(Array.from({ length: 7 }, () => 'no-store'));
+  });
+
   it('/live reports that the process runs', async () => {
     const answer = await get('/live');
     expect([answer.status, await answer.json()]).toEqual([200, { status: 'ok' }]);
@@ -64,15 +82,38 @@ describe('health and readiness', () => {
       await sleep(50);
       answer = await get('/ready');
     }
-    const store = service.stores['REDIS_URL'] === undefined ? 'memory' : 'redis';
-    expect(await answer.json()).toMatchObject({
+    const { status, parts } = (await answer.json()) as { status: string; parts: Record<string, unknown> };
+    expect({ status, ...parts }).toMatchObject({
       status: 'ready',
-      parts: {
-        database: { ready: true },
-        eventStore: { ready: true },
-        projections: { ready: true },
-        rateLimits: { ready: true, detail: { store, counted: 'together' } },
-      },
+      database: { ready: true },
+      eventStore: { ready: true },
+      projections: { ready: true },
+      rateLimits: { ready: true },
+    });
+  });
+
+  it('/ready tells the public how far the read models are, and operators the rest', async () => {
+    type Parts = Record<string, { detail?: { projections?: Record<string, unknown>[] } }>;
+    const partsAt = async (url: string): Promise<Parts> =>
+      ((await (await fetch(`${url}/ready`)).json()) as { parts: Parts }).parts;
+    const shown = await partsAt(service.baseUrl);
+    const withDetail = Object.keys(shown).filter((name) => shown[name]?.detail !== undefined);
+    expect(withDetail).toEqual(['projections']);
+    const [model] = shown['projections']?.detail?.projections ?? [];
+    // No position: its pace tells how busy all accounts are. No parked streams: their names are of tenants.
+    expect(Object.keys(shown['projections']?.detail ?? {})).toEqual(['degraded', 'projections']);
+    expect(Object.keys(model ?? {})).toEqual([
+      'name',
+      'state',
+      expect.stringMatching(/^lag/),
+      'parkedStreams',
+    ]);
+
+    const store = service.stores['REDIS_URL'] === undefined ? 'memory' : 'redis';
+    expect(await partsAt(service.operatorUrl)).toMatchObject({
+      eventStore: { ready: true, detail: { kind: expect.any(String), head: expect.any(String) } },
+      projections: { detail: { parked: [], projections: expect.anything() } },
+      rateLimits: { ready: true, detail: { store, counted: 'together' } },
     });
   });
 

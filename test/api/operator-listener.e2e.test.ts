@@ -48,6 +48,7 @@ describe('the listener for operators', () => {
         anyPort,
         registry: new Registry(),
         logLevel: createLogLevel(createLog('silent')),
+        readiness: async () => ({ ready: true, parts: {} }),
         board: undefined,
         log,
       });

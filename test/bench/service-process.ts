@@ -11,6 +11,7 @@ const run = promisify(execFile);
 
 export interface ServiceProcess {
   readonly port: number;
+  readonly operatorUrl: string;
   readonly pid: number;
   /** In the Prometheus text format. */
   readonly metrics: () => Promise<string>;
@@ -50,7 +51,8 @@ const startProcess = async (
   environment: Environment,
 ): Promise<ServiceProcess> => {
   const [port, operatorPort] = [await freePort(), await freePort()];
-  const metrics = async () => (await fetch(`http://127.0.0.1:${operatorPort}/metrics`)).text();
+  const operatorUrl = `http://127.0.0.1:${operatorPort}`;
+  const metrics = async () => (await fetch(`${operatorUrl}/metrics`)).text();
   const started = performance.now();
   const child = spawn(program, args, {
     cwd: packageDirectory,
@@ -71,6 +73,7 @@ const startProcess = async (
   child.once('exit', () => running.delete(child));
   return {
     port,
+    operatorUrl,
     metrics,
     pid: child.pid ?? 0,
     readyMs,

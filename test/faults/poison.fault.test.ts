@@ -43,7 +43,7 @@ const writeMany = async (from: number, count: number): Promise<void> => {
 };
 
 const ready = async () => {
-  const answer = await fetch(`${service.baseUrl}/ready`);
+  const answer = await fetch(`${service.operatorUrl}/ready`);
   return { status: answer.status, text: await answer.text() };
 };
 

@@ -59,7 +59,7 @@ describe('processes with one role each', () => {
     return answer.status === 200 && (await answer.text()).includes(`"${name}"`);
   };
   const leads = async (index: number): Promise<boolean> =>
-    (await (await fetch(`http://127.0.0.1:${portOf(index)}/ready`)).text()).includes('"leading":true');
+    /"state":"(?!standby)/.test(await (await fetch(`http://127.0.0.1:${portOf(index)}/ready`)).text());
 
   it('an API process serves the rows of a projector process; processes without the role have no API', async () => {
     await create('Served');

@@ -48,7 +48,7 @@ describeRedis('without its Redis', () => {
   });
 
   const rateLimits = async (): Promise<unknown> => {
-    const answer = await fetch(`${service.baseUrl}/ready`);
+    const answer = await fetch(`${service.operatorUrl}/ready`);
     const { status, parts } = (await answer.json()) as { status: string; parts: Record<string, unknown> };
     return { status, ...(parts['rateLimits'] as object) };
   };

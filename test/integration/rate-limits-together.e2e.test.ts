@@ -105,8 +105,8 @@ describe.each(stores)('two processes with counters in %s', (_name, describeStore
     };
 
     it('and report it in /ready', async () => {
-      for (const { port } of services) {
-        const answer = await fetch(`http://127.0.0.1:${port}/ready`);
+      for (const { operatorUrl } of services) {
+        const answer = await fetch(`${operatorUrl}/ready`);
         const { parts } = (await answer.json()) as { parts: Record<string, unknown> };
         expect(parts['rateLimits']).toMatchObject({ ready: true, detail: { counted: 'together' } });
       }

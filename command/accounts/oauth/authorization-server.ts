@@ -152,7 +152,6 @@ const send = (response: ServerResponse, status: number, error: string, descripti
   response.writeHead(status, {
     'Content-Type': 'application/json; charset=utf-8',
     'Content-Length': Buffer.byteLength(body),
-    'Cache-Control': 'no-store',
   });
   response.end(body);
 };

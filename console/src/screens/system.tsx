@@ -14,28 +14,12 @@ import { AdminsOnly } from './account/admins-only.tsx';
 interface Part {
   readonly name: string;
   readonly ready: boolean;
-  readonly detail?: unknown;
 }
 
-interface ReadModel {
-  readonly name: string;
-  readonly state?: string;
-  readonly lagEvents?: number;
-  readonly lagBytes?: number;
-  readonly parkedStreams?: number;
-}
+type ReadModel = NonNullable<Ready['parts'][string]['detail']>['projections'][number];
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null;
-
-/** The API declares details as any value: what is not as expected is shown as JSON only. */
-const readModelsIn = ({ parts }: Ready): readonly ReadModel[] => {
-  const { detail } = parts['projections'] ?? {};
-  const listed = isObject(detail) ? detail['projections'] : undefined;
-  return Array.isArray(listed)
-    ? listed.filter((one): one is ReadModel => isObject(one) && typeof one['name'] === 'string')
-    : [];
-};
+const readModelsIn = ({ parts }: Ready): readonly ReadModel[] =>
+  parts['projections']?.detail?.projections ?? [];
 
 const lagText = ({ lagEvents, lagBytes }: ReadModel): string => {
   if (lagEvents !== undefined) return lagEvents <= 0 ? 'none' : `${lagEvents} events`;
