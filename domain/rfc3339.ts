@@ -3,8 +3,11 @@
 export const RFC_3339 = 'an RFC 3339 date-time, e.g. "2026-01-31T12:00:00Z"';
 
 /** Completes a sentence that begins with the member's name. */
-export type TimeFault = typeof NOT_RFC_3339 | typeof LEAP_SECOND | typeof OUT_OF_RANGE;
+export type TimeFault =
+  typeof NOT_RFC_3339 | typeof SPACE_FOR_PLUS | typeof LEAP_SECOND | typeof OUT_OF_RANGE;
 export const NOT_RFC_3339 = `must be ${RFC_3339}` as const;
+/** In a query string, `+` is a space. */
+const SPACE_FOR_PLUS = `must be ${RFC_3339}; in a URL, write the "+" of its offset as %2B` as const;
 const LEAP_SECOND = 'must not have second 60: leap seconds are not supported. Use 59 or the next minute';
 /** Years that JavaScript and Postgres both write with four digits. */
 const OUT_OF_RANGE = 'must be from 1970 to 9999 in UTC';
@@ -14,7 +17,7 @@ const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const;
 const DAYS_BEFORE = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334] as const;
 const LEAP_DAYS_TO_1970 = 477;
 const MINUTE_MS = 60_000;
-const [ZERO, DASH, COLON, DOT, PLUS, UPPER_T, UPPER_Z] = [48, 45, 58, 46, 43, 84, 90] as const;
+const [SPACE, ZERO, DASH, COLON, DOT, PLUS, UPPER_T, UPPER_Z] = [32, 48, 45, 58, 46, 43, 84, 90] as const;
 const SHORTEST = 'YYYY-MM-DDThh:mm:ssZ'.length;
 
 const isDigit = (code: number): boolean => code >= ZERO && code <= ZERO + 9;
@@ -92,7 +95,8 @@ export const readRfc3339 = (text: string): number | TimeFault => {
   const isTime = year >= 0 && isDate(year, month, day) && hour <= 23 && minute <= 59 && second <= 60;
   const end = fractionEnd(text, 19);
   const offsetMs = offsetMinutes(text, end) * MINUTE_MS;
-  if (!isFormed || !isTime || end === 20 || Number.isNaN(offsetMs)) return NOT_RFC_3339;
+  if (!isFormed || !isTime || end === 20) return NOT_RFC_3339;
+  if (Number.isNaN(offsetMs)) return text.charCodeAt(end) === SPACE ? SPACE_FOR_PLUS : NOT_RFC_3339;
   if (second === 60) return LEAP_SECOND;
   const minutes = (24 * dayNumber(year, month, day) + hour) * 60 + minute;
   const atMs = minutes * MINUTE_MS + second * 1_000 + fractionMs(text, 19, end) - offsetMs;

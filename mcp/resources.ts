@@ -42,7 +42,7 @@ const kinds: readonly ResourceKind[] = [
     path: `${API}/campaigns/:id`,
     name: 'campaign',
     title: 'Campaign',
-    description: 'Budget, flight, targeting and phase of a campaign.',
+    description: 'Name, brief, budget, flight and phase of a campaign.',
   },
   {
     operationId: 'getCreativeDetail',

@@ -29,11 +29,18 @@ export const mayBe = (mimeType: string, detected: string | undefined, head: Buff
 /** Office documents have `xml` in their type names, but are archives. */
 const TEXTUAL = /^(text\/.+|application\/xml)$/;
 
-/** Some types start with two letters, such as `BM`, and so may a text. */
+const BYTE_ORDER_MARKS = [
+  ['\u{ff}\u{fe}', 'utf-16le'],
+  ['\u{fe}\u{ff}', 'utf-16be'],
+] as const;
+
+/** Some types start with two letters, such as `BM`, and so may a text; its byte order mark may look like MP3. */
 const isText = (head: Buffer): boolean => {
+  const [, encoding = 'utf-8'] =
+    BYTE_ORDER_MARKS.find(([mark]) => head.toString('latin1', 0, 2) === mark) ?? [];
   try {
     // The last character may be incomplete.
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(head, { stream: true });
+    const text = new TextDecoder(encoding, { fatal: true }).decode(head, { stream: true });
     return !/[^\P{Cc}\s]/u.test(text);
   } catch {
     return false;

@@ -16,7 +16,7 @@ const TEXT_BYTES_MAX = 8_192;
 export const inspectBytes = async (mimeType: string, source: ByteSource): Promise<InspectedBytes> => {
   const head = await source.readAt(0, HEAD_BYTES);
   const detected = await detectType(head);
-  if (!mayBe(mimeType, detected, head)) throw contradicted(mimeType, detected ?? 'something else');
+  if (!mayBe(mimeType, detected, head)) throw contradicted(mimeType, detected);
   try {
     return mediaTypeOf(mimeType).bytes === 'text'
       ? await textOf(mimeType, source)
@@ -24,15 +24,24 @@ export const inspectBytes = async (mimeType: string, source: ByteSource): Promis
   } catch (error) {
     // A type without a parser is accepted: the first bytes may resemble a film (HEIC does) without being one.
     if (error instanceof UnreadableMediaError && mediaTypeOf(mimeType).bytes === 'any') return {};
-    if (error instanceof UnreadableMediaError) throw contradicted(mimeType, `damaged (${error.message})`);
+    if (error instanceof UnreadableMediaError) throw damaged(mimeType, error.message);
     throw error;
   }
 };
 
-const contradicted = (mimeType: string, what: string): ApiError =>
+const contradicted = (mimeType: string, detected: string | undefined): ApiError =>
   new ApiError({
     code: 'UNSUPPORTED_MEDIA_TYPE',
-    message: `The upload was reserved for ${mimeType}, but its bytes are ${what}. Reserve an upload for that type.`,
+    message:
+      detected === undefined
+        ? `The upload was reserved for ${mimeType}, but its bytes are not of that type. Send a file of that type.`
+        : `The upload was reserved for ${mimeType}, but its bytes are ${detected}. Reserve an upload for that type.`,
+  });
+
+const damaged = (mimeType: string, problem: string): ApiError =>
+  new ApiError({
+    code: 'UNSUPPORTED_MEDIA_TYPE',
+    message: `The bytes are damaged or incomplete for ${mimeType} (${problem}). Send the whole file.`,
   });
 
 /** Text in an encoding other than UTF-8 is treated as opaque bytes. */

@@ -58,7 +58,7 @@ const tooLarge = (bytesMax: number): ApiError =>
   new ApiError(
     {
       code: 'PAYLOAD_TOO_LARGE',
-      message: `The reservation is for at most ${bytesMax} bytes. Reserve a larger upload.`,
+      message: `The reservation is for at most ${bytesMax} bytes. Reserve another one that names the length of the file as bytes.`,
     },
     { Connection: 'close' },
   );

@@ -22,10 +22,7 @@ const creativeRefused = (refusal: CreativeRefusal): ApiError => {
         message: 'The creative is archived. Duplicate it and change the copy.',
       });
     case 'not-ready':
-      return new ApiError({
-        code: 'CONFLICT',
-        message: 'The creative is a draft: its format needs more. Complete it first.',
-      });
+      return notReady(refusal.missing);
     case 'not-submitted':
       return notFound("seller's review of the creative");
     case 'wrong-review':
@@ -59,6 +56,16 @@ const creativeRefused = (refusal: CreativeRefusal): ApiError => {
       return refusal satisfies never;
   }
 };
+
+const notReady = (missing: readonly string[]): ApiError =>
+  new ApiError({
+    code: 'CONFLICT',
+    message:
+      missing.length === 0
+        ? 'The creative is a copy, which stays a draft until its content changes. Change its content first.'
+        : `The creative is a draft. Its format also needs ${missing.join(', and ')}. Add it first.`,
+    details: { missing },
+  });
 
 const nextOf = (wanted: readonly string[]): string =>
   wanted.length === 0

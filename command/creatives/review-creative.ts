@@ -8,7 +8,7 @@ import { ApiError, notFound } from '../../shared/http/errors.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
 import { loadAdvertiser } from '../advertisers/handler.ts';
 import type { CampaignStores } from '../campaigns/handler.ts';
-import { loadDirectory } from '../sellers/handler.ts';
+import { loadDirectory, noSeller } from '../sellers/handler.ts';
 import { acceptTask } from '../tasks/commands.ts';
 import type { ReviewCreativeBody } from '../../domain/creatives/input.ts';
 import {
@@ -37,7 +37,7 @@ export const submitCreative = async (
   if ((await creativeDoneBefore(stores, creativeId, request)) === undefined) {
     const isOpen = (id: number): boolean => directory.some((one) => one.sellerId === id && !one.retired);
     const unknown = sellerIds.findIndex((sellerId) => !isOpen(sellerId));
-    if (unknown >= 0) throw new ApiError({ ...notFound('seller').body, field: `sellerIds.${unknown}` });
+    if (unknown >= 0) throw noSeller(`sellerIds.${unknown}`);
   }
   const command: CreativeCommand = {
     type: 'SubmitCreative',

@@ -7,11 +7,11 @@ import { SELLERS_MAX } from '../../domain/proposals/resource.ts';
 import { sellsIn, type Seller } from '../../domain/sellers/resource.ts';
 import { derivedId } from '../../shared/aggregate/ids.ts';
 import { isoTimestamp } from '../../shared/async/clock.ts';
-import { ApiError, conflict, notFound } from '../../shared/http/errors.ts';
+import { ApiError, conflict } from '../../shared/http/errors.ts';
 import type { RequestContext } from '../../shared/http/route.ts';
 import { writableAdvertiser } from '../advertisers/handler.ts';
 import { campaignRefused, loadCampaign, type CampaignStores } from '../campaigns/handler.ts';
-import { loadDirectory } from '../sellers/handler.ts';
+import { loadDirectory, noSeller } from '../sellers/handler.ts';
 import { createExecution, executionDoneBefore } from './handler.ts';
 import { holdProposalSlot } from './hold-slot.ts';
 
@@ -125,9 +125,9 @@ const named = (
   advertiser: AdvertiserResource,
   sellerIds: readonly number[],
 ): AskedSellers =>
-  sellerIds.map((id) => {
+  sellerIds.map((id, index) => {
     const seller = directory.find(({ sellerId }) => sellerId === id);
-    if (seller === undefined) throw new ApiError({ ...notFound('seller').body, field: 'sellerIds' });
+    if (seller === undefined) throw noSeller(`sellerIds.${index}`);
     const { sellerId, name } = seller;
     return canBeAsked(seller, advertiser) ? { sellerId, name } : { sellerId, name, skipped: skipped(seller) };
   });

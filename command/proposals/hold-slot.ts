@@ -1,4 +1,5 @@
 import { proposalSlotAggregate } from '../../domain/proposals/proposal-slot.ts';
+import { shownCampaignId } from '../../domain/campaigns/resource.ts';
 import { shownExecutionId } from '../../domain/proposals/resource.ts';
 import { ApiError } from '../../shared/http/errors.ts';
 import { slotsOf } from '../slots/hold-slot.ts';
@@ -18,11 +19,16 @@ export const { hold: holdProposalSlot } = slotsOf(proposalSlotAggregate, {
     const isOver = writes.clock.now() > Date.parse(found.deadlineAt) + CLOSING_MS;
     return found.status !== 'running' || isOver ? 'over' : 'holds';
   },
-  allTaken: ([executionId = '']) =>
-    new ApiError({
+  allTaken: async ([executionId = ''], writes, customerId) => {
+    const campaignId = (await loadExecution(writes, customerId, executionId))?.campaignId;
+    return new ApiError({
       code: 'CONFLICT',
       message:
-        'Another proposal request of the account is running. Wait for its end, then repeat; its id is in details.',
-      details: { executionId: shownExecutionId(executionId) },
-    }),
+        'Another proposal request of the account is running. Wait for its end, then repeat; its ids are in details.',
+      details: {
+        executionId: shownExecutionId(executionId),
+        ...(campaignId !== undefined && { campaignId: shownCampaignId(campaignId) }),
+      },
+    });
+  },
 });

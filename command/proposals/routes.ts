@@ -42,7 +42,7 @@ export const proposalWriteRoutes = (writes: ProposalRouteWrites): readonly Route
     operationId: 'requestProposals',
     description:
       'Asks sellers what they offer for a campaign. An account has one execution at a time (409 ' +
-      'with `details.executionId`). To ask all eligible sellers, confirm: the first answer has a ' +
+      'with `details.executionId` and `details.campaignId`). To ask all eligible sellers, confirm: the first answer has a ' +
       '`confirmationUid`, which is sent with the repeated request and `confirm: true`.',
     summary:
       'Ask sellers for proposals for a campaign. It answers at once; read the execution until it is complete. An account has one running execution. The Idempotency-Key names it.',

@@ -8,12 +8,11 @@ import {
 } from '../../domain/sellers/seller-directory.ts';
 import type { Seller, SellerAgent, SellerDirectory } from '../../domain/sellers/resource.ts';
 import { resourceIdOf } from '../../shared/aggregate/ids.ts';
-import { notFound } from '../../shared/http/errors.ts';
 import type { SecretStore } from '../../shared/secrets/secret-store.ts';
 import { isoTimestamp, type Clock } from '../../shared/async/clock.ts';
 import { omitUndefined } from '../../shared/aggregate/omit-undefined.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
-import { loadDirectory, runOnDirectory } from './handler.ts';
+import { loadDirectory, noSeller, runOnDirectory } from './handler.ts';
 
 interface Writes {
   readonly store: EventStore;
@@ -66,7 +65,7 @@ export const connectSeller = async (
   agent: (Omit<SellerAgent, 'secretId'> & { readonly token?: string | undefined }) | undefined,
 ): Promise<Seller> => {
   const known = (await loadDirectory(writes)).find((seller) => seller.sellerId === sellerId);
-  if (known === undefined) throw notFound('seller');
+  if (known === undefined) throw noSeller();
   const secretId = agent?.token === undefined ? undefined : randomUUID();
   // Stored before the event. After a crash in between nothing refers to the secret, and a sweep deletes it.
   if (agent?.token !== undefined && secretId !== undefined) {

@@ -8,11 +8,13 @@ import {
 import type { SellerDirectory } from '../../domain/sellers/resource.ts';
 import { handlerFor, type CommandStores } from '../../shared/aggregate/handler-for.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
-import { ApiError, notFound } from '../../shared/http/errors.ts';
+import { ApiError, notListed } from '../../shared/http/errors.ts';
 import { refusals } from '../../shared/http/refusals.ts';
 
+export const noSeller = (field?: string): ApiError => notListed('seller', 'GET /api/v2/buyer/sellers', field);
+
 const sellerRefused = refusals<SellerRefusal>({
-  'not-found': () => notFound('seller'),
+  'not-found': () => noSeller(),
   'name-taken': ({ sellerId }) =>
     new ApiError({
       code: 'CONFLICT',

@@ -19,7 +19,11 @@ interface SlotHolders {
     holderId: string,
   ) => Promise<'holds' | 'over' | 'missing'>;
   /** The refusal while all slots are held. @param holderIds of the holders */
-  readonly allTaken: (holderIds: readonly string[]) => Error;
+  readonly allTaken: (
+    holderIds: readonly string[],
+    writes: SlotWrites,
+    customerId: number,
+  ) => Error | Promise<Error>;
 }
 
 /** No running request owns an older claim: requests end after 2.8 s, and the rest exceeds the clock skew. */
@@ -77,7 +81,10 @@ export const slotsOf = <Event extends StorableEvent>(
         const released = await Promise.all(
           taken.map(([id, known]) => releaseIfUnused(writes, id, known, request)),
         );
-        if (!released.includes(true)) throw allTaken(taken.map(([id]) => id));
+        if (!released.includes(true)) {
+          const holderIds = taken.map(([id]) => id);
+          throw await allTaken(holderIds, writes, request.principal.customerId);
+        }
       }
       throw new NotDoneError(
         'Other requests take the free places now. Repeat the request after Retry-After.',

@@ -5,7 +5,7 @@ import type { FrequencyCap, RecordedCap } from '../frequency-caps/resource.ts';
 import type { OtherCauses } from '../causation.ts';
 import { creativeEvents, type CreativeChanges, type CreativeCreated, type CreativeEvent } from './events.ts';
 import { CreativeContent, shownCreativeId, type Creative } from './resource.ts';
-import { isComplete } from './is-complete.ts';
+import { isComplete, missingOf } from './is-complete.ts';
 import {
   putAway,
   reviewed,
@@ -170,9 +170,10 @@ export type CreativeRefusal =
         | 'already-exists'
         | 'archived'
         | 'advertiser-archived'
-        | 'not-ready'
         | 'not-submitted';
     }
+  /** `missing` is empty for a complete copy whose content has not changed yet. */
+  | { readonly reason: 'not-ready'; readonly missing: readonly string[] }
   | { readonly reason: 'too-many-campaigns'; readonly limit: number }
   /** Not reserved, or the creative changed after the reservation: that change may release the name. */
   | { readonly reason: 'name-not-held' }
@@ -244,7 +245,7 @@ const submit = (
 ): CreativeDecision => {
   const wanted = submittable(before.reviews ?? [], sellerIds, { onlyNew });
   if (wanted.length === 0) return accept();
-  if (before.state !== 'ready') return refuse({ reason: 'not-ready' });
+  if (before.state !== 'ready') return refuse({ reason: 'not-ready', missing: missingOf(before) });
   const data = { sellerIds: [...wanted], ...(alsoCausedBy.length === 0 ? {} : { alsoCausedBy }) };
   return accept({ type: 'CreativeSubmitted', data, occurredAt: now });
 };
@@ -261,7 +262,8 @@ const review = (command: ReviewCreative, before: Creative): CreativeDecision => 
   if (status !== current.status && !wanted.includes(status)) {
     return refuse({ reason: 'wrong-review', status: current.status, wanted });
   }
-  if (status === 'approved' && before.state !== 'ready') return refuse({ reason: 'not-ready' });
+  if (status === 'approved' && before.state !== 'ready')
+    return refuse({ reason: 'not-ready', missing: missingOf(before) });
   const reason = rejectionReason === undefined ? {} : { rejectionReason };
   const data = { sellerId, status, ...reason, takenOn: expectedRevision };
   return accept({ type: 'CreativeReviewed', data, occurredAt: now });

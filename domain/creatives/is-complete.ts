@@ -1,50 +1,68 @@
 import type { CreativeContent } from './resource.ts';
 
-export const isComplete = (content: CreativeContent): boolean => needed[content.formatKind](content);
+export const isComplete = (content: CreativeContent): boolean => missingOf(content).length === 0;
 
-type Rule = (content: CreativeContent) => boolean;
+/** What the format needs and the content lacks, as phrases for people. */
+export const missingOf = (content: CreativeContent): readonly string[] =>
+  [...needed[content.formatKind], filledSlots].flatMap((rule) => rule(content) ?? []);
 
-const hasAsset: Rule = ({ slots }) =>
-  slots.some(({ kind, assetId }) => kind === 'asset' && assetId !== undefined);
-const hasText: Rule = ({ slots, copy }) =>
-  Object.values(copy).some((text) => text !== '') ||
-  slots.some(({ kind, value }) => kind === 'text' && value !== undefined && value !== '');
-const hasVast: Rule = ({ urlAsset }) => urlAsset?.urlType === 'vast';
-const hasTag: Rule = (content) => hasText(content) || content.urlAsset?.urlType === 'tracker_script';
-const hasMessage: Rule = ({ message }) => message !== undefined && message !== '';
-const hasCards: Rule = ({ carouselCards }) =>
-  carouselCards.length >= 2 && carouselCards.every(({ assetId }) => assetId !== undefined);
-const isFilled: Rule = ({ slots }) =>
-  slots.every(({ kind, assetId, value }) => (kind === 'asset' ? assetId : value) !== undefined);
+/** @returns what is missing; undefined: nothing */
+type Rule = (content: CreativeContent) => string | undefined;
 
-const both =
-  (...rules: readonly Rule[]): Rule =>
+const rule =
+  (what: string, isMet: (content: CreativeContent) => boolean): Rule =>
   (content) =>
-    rules.every((rule) => rule(content));
+    isMet(content) ? undefined : what;
+
 const either =
   (...rules: readonly Rule[]): Rule =>
-  (content) =>
-    rules.some((rule) => rule(content));
+  (content) => {
+    const missing = rules.map((one) => one(content));
+    return missing.includes(undefined) ? undefined : missing.join(' or ');
+  };
 
-/** For formats without required slots, all present slots must be filled. */
-const needed: Readonly<Record<CreativeContent['formatKind'], Rule>> = {
-  image: both(hasAsset, isFilled),
-  html5: both(hasAsset, isFilled),
-  display_tag: both(either(hasTag, hasAsset), isFilled),
-  image_carousel: both(hasCards, isFilled),
-  video_hosted: both(hasAsset, isFilled),
-  video_vast: both(either(hasVast, hasAsset), isFilled),
-  audio_hosted: both(hasAsset, isFilled),
-  audio_vast: both(either(hasVast, hasAsset), isFilled),
-  audio_daast: both(either(hasVast, hasAsset), isFilled),
-  sponsored_placement: both(either(hasAsset, hasText), isFilled),
-  native_in_feed: both(hasAsset, hasText, isFilled),
-  responsive_creative: both(hasAsset, hasText, isFilled),
-  agent_placement: both(
-    either(hasMessage, hasText, ({ webhookAsset }) => webhookAsset !== undefined),
-    isFilled,
-  ),
-  seller_rendered_stateful_display: both(either(hasAsset, hasText, hasMessage), isFilled),
-  coordinated_placements: both(hasAsset, isFilled),
-  custom: isFilled,
+const asset = rule('an asset in `slots`', ({ slots }) =>
+  slots.some(({ kind, assetId }) => kind === 'asset' && assetId !== undefined),
+);
+const text = rule(
+  'text in `copy`',
+  ({ slots, copy }) =>
+    Object.values(copy).some((one) => one !== '') ||
+    slots.some(({ kind, value }) => kind === 'text' && value !== undefined && value !== ''),
+);
+const vast = rule('a `urlAsset` with the urlType `vast`', ({ urlAsset }) => urlAsset?.urlType === 'vast');
+const script = rule(
+  'a `urlAsset` with the urlType `tracker_script`',
+  ({ urlAsset }) => urlAsset?.urlType === 'tracker_script',
+);
+const message = rule('a `message`', (content) => content.message !== undefined && content.message !== '');
+const webhook = rule('a `webhookAsset`', ({ webhookAsset }) => webhookAsset !== undefined);
+const cards = rule(
+  'two `carouselCards`, each with an asset',
+  ({ carouselCards }) =>
+    carouselCards.length >= 2 && carouselCards.every(({ assetId }) => assetId !== undefined),
+);
+
+/** Of every format: all that formats without other rules need. */
+const filledSlots = rule('an asset or a value in each of the `slots`', ({ slots }) =>
+  slots.every(({ kind, assetId, value }) => (kind === 'asset' ? assetId : value) !== undefined),
+);
+
+const needed: Readonly<Record<CreativeContent['formatKind'], readonly Rule[]>> = {
+  image: [asset],
+  html5: [asset],
+  display_tag: [either(text, script, asset)],
+  image_carousel: [cards],
+  video_hosted: [asset],
+  video_vast: [either(vast, asset)],
+  audio_hosted: [asset],
+  audio_vast: [either(vast, asset)],
+  audio_daast: [either(vast, asset)],
+  sponsored_placement: [either(asset, text)],
+  native_in_feed: [asset, text],
+  responsive_creative: [asset, text],
+  agent_placement: [either(message, text, webhook)],
+  seller_rendered_stateful_display: [either(asset, text, message)],
+  coordinated_placements: [asset],
+  custom: [],
 };

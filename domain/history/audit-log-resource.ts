@@ -43,6 +43,9 @@ export const AuditLog = z
     resourceId: z.string().optional(),
     resourceName: z.string().optional().meta({ description: 'The name at that time.' }),
     advertiserId: z.int().optional(),
+    campaignIds: z.array(z.string()).optional().meta({
+      description: 'The campaigns that the resource is, or belonged to, at that time. Absent: none.',
+    }),
     ...who,
     userEmail: z
       .string()

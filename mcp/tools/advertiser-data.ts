@@ -119,7 +119,7 @@ export const advertiserDataTools: readonly WriteTool[] = [
     description:
       'Creates or changes product catalogs of an advertiser, with their items or the address of a feed. Returns {action: ' +
       '"saved", object: {catalogs: [{catalog_id, action}]}}. Example: {"advertiserId":12,"catalogs":[{"catalog_id":"shoes",' +
-      '"type":"product","url":"https://shop.example.com/feed.csv","feed_format":"csv"}],"idempotencyKey":"…"}.',
+      '"type":"product","url":"https://shop.example.com/feed.csv","feed_format":"google_merchant_center"}],"idempotencyKey":"…"}.',
     operationId: 'syncCatalogs',
     items: 'catalogs',
     idMember: 'catalog_id',

@@ -102,7 +102,7 @@ export const connectionTools: readonly WriteTool[] = [
     title: 'Send an example to a webhook',
     description:
       'Delivers the example of one kind of event to a subscription. Returns {action: "sent", object: {deliveryId}}: get ' +
-      'kind webhook_delivery for the outcome. Example: {"webhookSubscriptionId":"whs_…","type":"campaign.launched",' +
+      'kind webhook_delivery for the outcome. Example: {"webhookSubscriptionId":"whs_…","type":"campaign.phase_changed",' +
       '"idempotencyKey":"…"}.',
     annotations: inTheOpen(writes),
     arguments: { webhookSubscriptionId: idArgument('Id of the subscription.') },

@@ -110,7 +110,7 @@ export const creativeTools: readonly WriteTool[] = [
     title: 'Copy a creative',
     description:
       'Makes a copy of a creative in the same campaign, as a draft with a free name. Returns {action: "created", object}. ' +
-      'Example: {"campaignId":"cmp_…","creativeId":"crv_…","idempotencyKey":"…"}.',
+      'Example: {"campaignId":"cmp_…","creativeId":"cre_…","idempotencyKey":"…"}.',
     annotations: writes,
     arguments: { campaignId, creativeId },
     steps: [
@@ -127,7 +127,7 @@ export const creativeTools: readonly WriteTool[] = [
     title: 'Use a creative in a campaign',
     description:
       'Adds a creative of the advertiser to another of its campaigns; doing it again changes nothing. Returns {action: ' +
-      '"attached", object}. Example: {"advertiserId":12,"creativeId":"crv_…","campaignId":"cmp_…","idempotencyKey":"…"}.',
+      '"attached", object}. Example: {"advertiserId":12,"creativeId":"cre_…","campaignId":"cmp_…","idempotencyKey":"…"}.',
     annotations: writes,
     arguments: { advertiserId, creativeId },
     steps: [
@@ -144,7 +144,7 @@ export const creativeTools: readonly WriteTool[] = [
     title: 'Take a creative out of a campaign',
     description:
       'Removes a creative from a campaign; it stays in its other campaigns and in the library. Returns {action: ' +
-      '"detached"}. Example: {"advertiserId":12,"creativeId":"crv_…","campaignId":"cmp_…","idempotencyKey":"…"}.',
+      '"detached"}. Example: {"advertiserId":12,"creativeId":"cre_…","campaignId":"cmp_…","idempotencyKey":"…"}.',
     annotations: writes,
     arguments: { advertiserId, creativeId, campaignId },
     steps: [
@@ -163,7 +163,7 @@ export const creativeTools: readonly WriteTool[] = [
     description:
       'Sends a creative to sellers for review, or again after a change. A launch does it by itself. The decisions come ' +
       'later: get the creative and read sellerStatuses. Returns {action: "submitted", object: {sellerStatuses, taskId}}. ' +
-      'Example: {"creativeId":"crv_…","sellerIds":[1,2],"idempotencyKey":"…"}.',
+      'Example: {"creativeId":"cre_…","sellerIds":[1,2],"idempotencyKey":"…"}.',
     annotations: inTheOpen(writes),
     arguments: { creativeId },
     steps: [
@@ -175,7 +175,7 @@ export const creativeTools: readonly WriteTool[] = [
     title: "Record a seller's decision on a creative",
     description:
       'For the account of a seller, or for any seller on a sandbox advertiser: approves, rejects or suspends a submitted ' +
-      'creative. Returns {action: "reviewed", object}. Example: {"creativeId":"crv_…","sellerId":1,"status":"approved",' +
+      'creative. Returns {action: "reviewed", object}. Example: {"creativeId":"cre_…","sellerId":1,"status":"approved",' +
       '"expectedRevision":2,"idempotencyKey":"…"}.',
     annotations: writes,
     arguments: { creativeId, sellerId: idArgument('Id of the seller.') },

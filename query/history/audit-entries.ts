@@ -22,6 +22,7 @@ export interface EventRow {
   readonly resourceType: AuditedResource;
   readonly part: string | null;
   readonly advertiserId: number | null;
+  readonly campaignIds: readonly string[] | null;
   readonly actor: string;
   readonly userId: string | null;
   readonly requestId: string;
@@ -42,6 +43,8 @@ export interface AttemptRow {
   readonly resourceType: AuditedResource | null;
   readonly resourceId: string | null;
   readonly advertiserId: number | null;
+  /** As the client wrote it. */
+  readonly campaignId: string | null;
   readonly actor: string;
   readonly userId: string | null;
   readonly requestId: string;
@@ -56,12 +59,12 @@ export type AuditRow = EventRow | AttemptRow;
 export const eventColumns = `'kind', 'event', 'id', e.event_id, 'at', ${isoTimestampSql('e.occurred_at')}, 'position', e.position,
   'stream', e.stream,
   'revision', e.revision, 'type', e.type, 'resourceType', e.resource_type, 'part', e.part,
-  'advertiserId', e.advertiser_id, 'actor', e.actor, 'userId', e.user_id, 'requestId', e.request_id,
+  'advertiserId', e.advertiser_id, 'campaignIds', e.campaign_ids, 'actor', e.actor, 'userId', e.user_id, 'requestId', e.request_id,
   'correlationId', e.correlation_id, 'causationId', e.causation_id`;
 
 export const attemptColumns = `'kind', 'attempt', 'id', a.id, 'at', ${isoTimestampSql('a.occurred_at')},
   'operation', a.operation, 'resourceType', a.resource_type, 'resourceId', a.resource_id,
-  'advertiserId', a.advertiser_id, 'actor', a.actor, 'userId', a.user_id, 'requestId', a.request_id,
+  'advertiserId', a.advertiser_id, 'campaignId', a.campaign_id, 'actor', a.actor, 'userId', a.user_id, 'requestId', a.request_id,
   'status', a.status, 'outcome', a.outcome, 'code', a.code, 'field', a.field`;
 
 interface Row extends Freshness {

@@ -1,3 +1,4 @@
+import { shownCampaignId } from '../../domain/campaigns/resource.ts';
 import type { AuditLog } from '../../domain/history/audit-log-resource.ts';
 import { failedWork } from './failed-work.ts';
 import type { AttemptRow, EventRow } from './audit-entries.ts';
@@ -35,6 +36,9 @@ const ofOne = ({ id, name }: Subject): Pick<AuditLog, 'resourceId' | 'resourceNa
 const ofAdvertiser = (advertiserId: number | null): Pick<AuditLog, 'advertiserId'> =>
   advertiserId === null ? {} : { advertiserId };
 
+const ofCampaigns = (ids: readonly string[]): Pick<AuditLog, 'campaignIds'> =>
+  ids.length === 0 ? {} : { campaignIds: [...ids] };
+
 export const entryOfEvent = (
   row: EventRow,
   change: RecordedChange | undefined,
@@ -47,6 +51,7 @@ export const entryOfEvent = (
   resourceType: row.resourceType,
   ...ofOne(subject),
   ...ofAdvertiser(row.advertiserId),
+  ...ofCampaigns((row.campaignIds ?? []).map(shownCampaignId)),
   ...whoOf(row.actor, row.userId),
   outcome: failedWork.has(row.type) ? 'failed' : 'success',
   parameters: {
@@ -67,6 +72,7 @@ export const entryOfAttempt = (row: AttemptRow): AuditLog => ({
   ...(row.resourceType === null ? {} : { resourceType: row.resourceType }),
   ...(row.resourceId === null ? {} : { resourceId: row.resourceId }),
   ...ofAdvertiser(row.advertiserId),
+  ...ofCampaigns(row.campaignId === null ? [] : [row.campaignId]),
   ...whoOf(row.actor, row.userId),
   outcome: row.outcome,
   parameters: {

@@ -167,6 +167,14 @@ export const notFound = (what: string): ApiError =>
     message: `No such ${what}. Check the id; it must belong to your account.`,
   });
 
+/** For what all accounts read. @param list where to find ids */
+export const notListed = (what: string, list: string, field?: string): ApiError =>
+  new ApiError({
+    code: 'NOT_FOUND',
+    message: `No such ${what}. ${list} lists those that exist.`,
+    ...(field !== undefined && { field }),
+  });
+
 export const conflict = (message: string, field?: string): ApiError =>
   new ApiError({ code: 'CONFLICT', message, ...(field !== undefined && { field }) });
 

@@ -109,6 +109,8 @@ describe('an upload', () => {
     ['image/gif', gif(728, 90), { width: 728, height: 90, mediaKind: 'image' }, 'gif'],
     ['image/webp', webpLossy(320, 50), { width: 320, height: 50, mediaKind: 'image' }, 'webp'],
     ['video/mp4', mp4(), { width: 640, height: 360, durationMs: 5_005, mediaKind: 'video' }, 'mp4'],
+    // Its byte order mark is that of an MP3.
+    ['text/csv', Buffer.from('\ufeffname;preis\nSchühe;1', 'utf16le'), { mediaKind: 'text' }, 'csv'],
     ['text/plain', Buffer.from('Buy grüezi 👋'), { textContent: 'Buy grüezi 👋', mediaKind: 'text' }, 'txt'],
     ['text/html', Buffer.from('<script>alert(1)</script>'), { mediaKind: 'html' }, 'html'],
     ['application/x-own', randomBytes(1_000), { mediaKind: 'other' }, 'bin'],
@@ -193,6 +195,8 @@ describe('an upload', () => {
     const before = await storedFiles(service.dataDir);
     const bytes = png(1, 1, 1_000);
     const exact = { name: 'x', mimeType: 'image/png', bytes: bytes.length, sha256: sha256(bytes) };
+    // Begins as UTF-16 does, and is no text.
+    const utf16Binary = Buffer.from([0xff, 0xfe, 1, 0, 2, 0]);
     const cases: [object, Buffer, number, string, string | undefined, Record<string, string>?][] = [
       [exact, bytes.subarray(1), 400, 'VALIDATION_ERROR', 'bytes'],
       [exact, Buffer.concat([bytes, bytes]), 413, 'PAYLOAD_TOO_LARGE', undefined],
@@ -207,6 +211,7 @@ describe('an upload', () => {
       [{ name: 'x', mimeType: 'text/html' }, bytes, 415, 'UNSUPPORTED_MEDIA_TYPE', undefined],
       [{ name: 'x', mimeType: 'image/png' }, png(0, 7), 415, 'UNSUPPORTED_MEDIA_TYPE', undefined],
       [{ name: 'x', mimeType: 'video/mp4' }, mp4().subarray(0, -9), 415, 'UNSUPPORTED_MEDIA_TYPE', undefined],
+      [{ name: 'x', mimeType: 'text/csv' }, utf16Binary, 415, 'UNSUPPORTED_MEDIA_TYPE', undefined],
     ];
     for (const [body, sent, status, code, field, headers = {}] of cases) {
       const reserved = (await reserve(account.api, advertiser, body)).body.data;

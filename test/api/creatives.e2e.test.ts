@@ -137,6 +137,27 @@ describe('create', () => {
     );
   });
 
+  it('cannot be submitted as a draft: the refusal names what its format needs', async () => {
+    const campaignId = await campaign();
+    const submit = async (body: object): Promise<unknown> => {
+      const { id } = (await api().post<CreativeResource>(`/campaigns/${campaignId}/creatives`, body)).body
+        .data;
+      const answer = await api().post(`/creatives/${id}/submit`, { sellerIds: [1] });
+      return [answer.status, answer.body.error?.details];
+    };
+    const asset = 'an asset in `slots`';
+    expect(await submit({ formatKind: 'native_in_feed' })).toEqual([
+      409,
+      { missing: [asset, 'text in `copy`'] },
+    ]);
+    const empty = { formatKind: 'image', slots: [{ slotId: 'main', kind: 'asset' }] };
+    expect(await submit(empty)).toEqual([
+      409,
+      { missing: [asset, 'an asset or a value in each of the `slots`'] },
+    ]);
+    expect(await submit({ formatKind: 'display_tag', copy: { tag: '<a>' } })).toEqual([202, undefined]);
+  });
+
   it('refuses a used name and names its owner; another campaign may use it', async () => {
     const [one, other] = [await campaign(), await campaign()];
     const first = await creative(one, { name: 'Same' });

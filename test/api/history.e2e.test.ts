@@ -109,6 +109,9 @@ describe('an advertiser that has changed three times', () => {
     for (const point of ['yesterday', '-1', '1.5', '2026-13-01T00:00:00Z']) {
       expect(refusalOf(await api().get(`${path}?asOf=${point}`))).toEqual(invalid('asOf'));
     }
+    const unescaped = (await api().get(`${path}?asOf=2999-01-01T00:00:00+01:00`)).body.error?.message;
+    expect(unescaped).toContain('write the "+" of its offset as %2B');
+    expect((await api().get(`${path}?asOf=2999-01-01T00:00:00%2B01:00`)).body.data).toEqual(states.at(-1));
     const never = await api().get('/advertisers/2147483647?asOf=1');
     expect([never.status, never.text]).toEqual([404, (await api().get('/advertisers/2147483647')).text]);
   });

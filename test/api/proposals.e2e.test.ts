@@ -318,7 +318,14 @@ describe('one execution an account', () => {
     const other = await ask(buyer, { sellerIds }, 'another-0123456789abcdef');
     expect(refusalOf(other)).toEqual(conflict());
     const { executionId } = first.body.data;
-    expect(other.body.error?.details).toEqual({ executionId });
+    expect(other.body.error?.details).toEqual({ executionId, campaignId: buyer.campaignId });
+    type Logs = { logs: { resourceId?: string; campaignIds?: string[] }[] };
+    const { logs } = (await buyer.api.get<Logs>('/audit-logs?resourceTypes=PROPOSAL_REQUEST')).body.data;
+    const ofRound = logs.filter(({ resourceId }) => resourceId === executionId);
+    expect(ofRound.map(({ campaignIds }) => campaignIds)).toEqual(ofRound.map(() => [buyer.campaignId]));
+    expect(ofRound.length).toBeGreaterThan(0);
+    const missing = await ask(buyer, { sellerIds: [...sellerIds, 9_999] }, 'missing-0123456789abcdef');
+    expect(refusalOf(missing)).toEqual([404, 'NOT_FOUND', 'sellerIds.1']);
     const again = await ask(buyer, { sellerIds }, key);
     expect(again.text).toBe(first.text);
     // The key and the campaign name the execution. For another campaign, the key is another request's.

@@ -39,6 +39,8 @@ const content = {
   carouselCards: [],
 };
 
+const missing = ['text in `copy` or a `urlAsset` with the urlType `tracker_script` or an asset in `slots`'];
+
 const created = (state: 'ready' | 'draft' = 'ready'): CreativeEvent => ({
   type: 'CreativeCreated',
   data: {
@@ -124,7 +126,10 @@ describe('submitting', () => {
   it('needs a ready, live creative', () => {
     given(created('draft'))
       .when(submit([1]))
-      .thenRefused({ reason: 'not-ready' });
+      .thenRefused({ reason: 'not-ready', missing: [] });
+    given(created(), updated({ copy: {}, state: 'draft' }))
+      .when(submit([1]))
+      .thenRefused({ reason: 'not-ready', missing });
     given(created(), gone)
       .when(submit([1]))
       .thenRefused({ reason: 'archived' });
@@ -170,7 +175,7 @@ describe('a review', () => {
     given(created(), submitted(2)).when(review('approved')).thenRefused({ reason: 'not-submitted' }));
   it('cannot approve an incomplete creative', () => {
     const draft = given(created(), submitted(1), updated({ copy: {}, state: 'draft' }));
-    draft.when(review('approved', { expectedRevision: 3 })).thenRefused({ reason: 'not-ready' });
+    draft.when(review('approved', { expectedRevision: 3 })).thenRefused({ reason: 'not-ready', missing });
     expect(statusesOf(draft.when(review('rejected', { expectedRevision: 3 })).state())).toEqual([
       [1, 'rejected'],
     ]);

@@ -104,7 +104,7 @@ describe('a date-time of RFC 3339', () => {
     const read = { accepted: 0, refused: 0 };
     fc.assert(
       fc.property(text, (one) => {
-        const isRefused = readRfc3339(one) === NOT_RFC_3339;
+        const isRefused = String(readRfc3339(one)).startsWith(NOT_RFC_3339);
         expect(isRefused).toBe(!isDateTime(one));
         read[isRefused ? 'refused' : 'accepted'] += 1;
       }),
