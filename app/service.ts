@@ -138,9 +138,8 @@ export const startService = async (
   server = await startServer(web.app, listenOptions(config, replace), log).catch(closeAfterFailure(stop));
   const forOperators = {
     ...everywhere,
-    ...operatorOptions(config),
+    ...operatorOptions(config, readiness),
     logLevel,
-    readiness: createReadiness(readiness, PART_MS_MAX),
     board: worker.queues,
   };
   operator = await startOperatorListener(forOperators).catch(closeAfterFailure(stop));
@@ -227,7 +226,11 @@ const listenOptions = (
 });
 
 /** After the port of the service, so that several processes on one machine find their own. */
-const operatorOptions = ({ OPERATOR_HOST: host, OPERATOR_PORT, PORT }: Config) => ({
+const operatorOptions = (
+  { OPERATOR_HOST: host, OPERATOR_PORT, PORT }: Config,
+  readiness: readonly ReadinessPart[],
+) => ({
+  readiness: createReadiness(readiness, PART_MS_MAX),
   host,
   port: OPERATOR_PORT ?? (PORT === 0 || PORT === PORT_MAX ? 0 : PORT + 1),
   anyPort: OPERATOR_PORT === undefined,

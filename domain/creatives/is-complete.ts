@@ -43,7 +43,7 @@ const cards = rule(
     carouselCards.length >= 2 && carouselCards.every(({ assetId }) => assetId !== undefined),
 );
 
-/** Of every format: all that formats without other rules need. */
+/** Every format needs them; formats without other rules need no more. */
 const filledSlots = rule('an asset or a value in each of the `slots`', ({ slots }) =>
   slots.every(({ kind, assetId, value }) => (kind === 'asset' ? assetId : value) !== undefined),
 );

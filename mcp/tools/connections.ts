@@ -31,7 +31,7 @@ export const connectionTools: readonly WriteTool[] = [
     description:
       "Connects a creative engine with the buyer's own key, or replaces the key. search kind creative_engine lists the " +
       'engines. The key is stored encrypted and never shown. Returns {action: "connected", object}. Example: ' +
-      '{"engineId":1,"apiKey":"<the key>","idempotencyKey":"…"}.',
+      '{"engineId":1,"apiKey":"sbx_key-of-the-buyer","idempotencyKey":"…"}.',
     annotations: inTheOpen(writes),
     arguments: { engineId },
     steps: [

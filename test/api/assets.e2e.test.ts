@@ -195,7 +195,7 @@ describe('an upload', () => {
     const before = await storedFiles(service.dataDir);
     const bytes = png(1, 1, 1_000);
     const exact = { name: 'x', mimeType: 'image/png', bytes: bytes.length, sha256: sha256(bytes) };
-    // Begins as UTF-16 does, and is no text.
+    // The byte order mark of UTF-16, then control characters.
     const utf16Binary = Buffer.from([0xff, 0xfe, 1, 0, 2, 0]);
     const cases: [object, Buffer, number, string, string | undefined, Record<string, string>?][] = [
       [exact, bytes.subarray(1), 400, 'VALIDATION_ERROR', 'bytes'],

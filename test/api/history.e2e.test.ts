@@ -492,6 +492,7 @@ describe('the audit log', () => {
       resourceId: campaignId,
       resourceName: 'Summer',
       advertiserId,
+      campaignIds: [campaignId],
       actorOrigin: 'API_KEY',
       actor: expect.any(String) as unknown,
       userId: `${own.customerId}-1`,

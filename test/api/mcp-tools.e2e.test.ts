@@ -126,9 +126,7 @@ describe('the list of tools', () => {
         const [, example = ''] = /Example: (\{.*?\})\.(?: |$)/.exec(description ?? '') ?? [];
         const input = example.replace('"idempotencyKey":"…"', '"idempotencyKey":"example-0123456789"');
         // A schema of JSON has no messages, so what it refuses is shown with the tool.
-        const fits = z
-          .fromJSONSchema(inputSchema as z.core.JSONSchema.JSONSchema)
-          .safeParse(JSON.parse(input));
+        const fits = z.fromJSONSchema(inputSchema).safeParse(JSON.parse(input));
         expect([name, fits.success ? [] : fits.error.issues]).toEqual([name, []]);
         expect(example).not.toMatch(/"(?!(?:cmp|cre|ast|agt|con|whs)_…)[a-z]+_…"/);
       }

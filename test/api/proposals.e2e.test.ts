@@ -358,7 +358,7 @@ describe('the request', () => {
     const buyer = await newBuyer();
     const sellerIds = [await connected('works')];
     expect(refusalOf(await ask({ ...buyer, campaignId: 'cmp_x' }, { sellerIds }))).toEqual(notFound());
-    expect(refusalOf(await ask(buyer, { sellerIds: [999_999] }))).toEqual(notFound('sellerIds'));
+    expect(refusalOf(await ask(buyer, { sellerIds: [999_999] }))).toEqual(notFound('sellerIds.0'));
     expect(refusalOf(await ask(buyer, { sellerIds: [] }))).toEqual(invalid('sellerIds'));
     const stale = await ask(buyer, { sellerIds, expectedCampaignRevision: 7 });
     expect(refusalOf(stale)).toEqual(conflict('expectedCampaignRevision'));
