@@ -1,3 +1,4 @@
+import pLimit from 'p-limit';
 import type { ClientConfig, Pool } from 'pg';
 import type { Registry } from 'prom-client';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
@@ -49,6 +50,12 @@ export interface Projections {
 const STATUS_TTL_MS = 250;
 const PARKED_SHOWN_MAX = 20;
 
+/**
+ * All read models start at the same time. If each read its checkpoint on a separate connection, a start would open one for
+ * each of them, of which most are not needed until there are events.
+ */
+const OPENINGS_AT_ONCE_MAX = 4;
+
 /** Stands by for read models that another process leads. Retries while the database is unavailable. */
 export const startProjections = (options: ProjectionsOptions): Projections => {
   const { projections, store, pool, log, registry, progress, changes } = options;
@@ -57,6 +64,7 @@ export const startProjections = (options: ProjectionsOptions): Projections => {
   if (new Set(names).size !== names.length)
     throw new Error(`read models must have unique names: ${names.join()}`);
   const passOver = createCheckpointMover(pool);
+  const opening = pLimit(OPENINGS_AT_ONCE_MAX);
   const runners = new Map(
     projections.map((projection) => [
       projection.name,
@@ -66,6 +74,7 @@ export const startProjections = (options: ProjectionsOptions): Projections => {
         pool,
         log,
         passOver,
+        opening,
         onCommit: ({ applied, isNews }) => {
           metrics?.applied(projection.name, applied);
           progress?.advanced(projection.name);

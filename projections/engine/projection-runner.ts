@@ -24,6 +24,8 @@ export interface RunnerOptions {
   readonly log: Logger;
   readonly onCommit: (batch: CommittedBatch) => void;
   readonly passOver?: PassOver;
+  /** Runs the reading of the checkpoint at a start. Default: at once. */
+  readonly opening?: (read: () => Promise<Checkpoint>) => Promise<Checkpoint>;
   readonly recheckMs?: number;
   /** Must return early when aborted. Default: by the wall clock. */
   readonly pause?: (ms: number, signal: AbortSignal) => Promise<void>;
@@ -55,6 +57,8 @@ const RETRY = { baseMs: 50, capMs: 2_000 };
 const RECHECK_MS = 5_000;
 const FAILURES_UNTIL_REPORTED = 3;
 
+const atOnce = (read: () => Promise<Checkpoint>): Promise<Checkpoint> => read();
+
 /** All state is in the database, so the process may be killed at any point. */
 export const createProjectionRunner = (options: RunnerOptions): ProjectionRunner => {
   const { projection, store, pool, onCommit, recheckMs = RECHECK_MS, pause = sleep } = options;
@@ -77,7 +81,7 @@ export const createProjectionRunner = (options: RunnerOptions): ProjectionRunner
   };
 
   const follow = async ({ signal }: AbortController): Promise<void> => {
-    let checkpoint = await openCheckpoint(pool, projection.name);
+    let checkpoint = await (options.opening ?? atOnce)(() => openCheckpoint(pool, projection.name));
     report = { ...report, position: checkpoint.position };
     const batches = store.subscribeToAll({
       after: checkpoint.position,
