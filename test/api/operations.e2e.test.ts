@@ -5,6 +5,7 @@ import type { AdvertiserResource } from '../../domain/advertisers/resource.ts';
 import { sleep } from '../../shared/async/backoff.ts';
 import { refusalOf } from '../support/api-client.ts';
 import { checkOpenApi } from '../support/check-openapi.ts';
+import { leanApiOf } from '../support/lean-api.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
 
 /** Health, metrics, the API's description, logs and shutdown. */
@@ -439,11 +440,13 @@ describe('the log', () => {
 describe('shutdown', () => {
   it('with 50 clients that keep writing resets no connection, and the event log contains every answered write', async () => {
     const ending = await startRunningService();
-    const { api } = await ending.openAccount();
+    const { apiKey } = await ending.openAccount();
     const created: number[] = [];
     const failures: unknown[] = [];
     const answered = new Set<number>();
+    // The operating system resets connections that were not accepted yet; the process cannot prevent it.
     const client = async (n: number): Promise<void> => {
+      const api = leanApiOf(ending.baseUrl, { Authorization: `Bearer ${apiKey}` }, 1);
       for (let answer; answer?.headers.get('connection') !== 'close';) {
         answer = await api.post<AdvertiserResource>('/advertisers', { name: 'Acme' });
         answered.add(n);
@@ -452,11 +455,8 @@ describe('shutdown', () => {
       }
     };
     const clients = Promise.all(
-      Array.from({ length: 50 }, (_, n) =>
-        client(n).catch((error: unknown) => failures.push(String((error as Error).cause))),
-      ),
+      Array.from({ length: 50 }, (_, n) => client(n).catch((error: unknown) => failures.push(String(error)))),
     );
-    // The operating system resets connections that were not accepted yet; the process cannot prevent it.
     while (created.length < 100 || answered.size < 50) await sleep(10);
     await Promise.all([clients, ending.end()]);
     expect(failures).toEqual([]);

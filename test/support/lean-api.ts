@@ -5,12 +5,14 @@ import type { Api, ApiAnswer, ApiEnvelope } from './api-client.ts';
  * Like `apiOf`, with a third of the processor time, so that the load does not bound the measurement. Bodies are parsed
  * only when they are used.
  * @param credential the headers that authenticate the caller
+ * @param connectionsMax 1: every request takes the same connection, as long as it is open
  */
 export const leanApiOf = (
   baseUrl: string,
   credential: Readonly<Record<string, string>>,
-): Pick<Api, 'get' | 'put'> & { readonly close: () => void } => {
-  const agent = new Agent({ keepAlive: true, maxSockets: Infinity });
+  connectionsMax = Infinity,
+): Pick<Api, 'get' | 'put' | 'post'> & { readonly close: () => void } => {
+  const agent = new Agent({ keepAlive: true, maxSockets: connectionsMax });
   const send = <Data>(method: string, path: string, body?: unknown): Promise<ApiAnswer<Data>> =>
     new Promise((resolve, reject) => {
       const headers = { 'Content-Type': 'application/json', ...credential };
@@ -22,7 +24,12 @@ export const leanApiOf = (
           const bytes = Buffer.concat(chunks);
           resolve({
             status: answer.statusCode ?? 0,
-            headers: new Headers(),
+            get headers() {
+              const lines = Object.entries(answer.headersDistinct);
+              return new Headers(
+                lines.flatMap(([name, values = []]) => values.map((value) => [name, value])),
+              );
+            },
             get text() {
               return bytes.toString();
             },
@@ -38,6 +45,7 @@ export const leanApiOf = (
   return {
     get: (path) => send('GET', path),
     put: (path, body) => send('PUT', path, body),
+    post: (path, body) => send('POST', path, body),
     close: () => agent.destroy(),
   };
 };
