@@ -154,7 +154,11 @@ const owned = {
   mcp_sessions: own(['mcp/'], 'app/housekeeping.ts'),
   log_checkpoints: own(['shared/log-chain/']),
   log_keys: own(['shared/log-chain/']),
-  events: own(['shared/event-store/postgres/'], 'shared/log-chain/log-bytes.ts', 'cli/backup/create-backup.ts'),
+  events: own(
+    ['shared/event-store/postgres/'],
+    'shared/log-chain/log-bytes.ts',
+    'cli/backup/create-backup.ts',
+  ),
   account_positions: own(
     ['shared/follow-log/', 'projections/engine/reset.ts'],
     'app/installation.ts',
