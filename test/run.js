@@ -56,7 +56,7 @@ const missingForContainers = () => {
 };
 const containers = {
   name: 'containers',
-  seconds: 1_600,
+  seconds: 1_370,
   // The image gets the Node.js that runs this program.
   command: inNode24(['node', 'dist/test/containers/run.js']),
   missing: missingForContainers(),
@@ -81,15 +81,15 @@ const runs = {
     ...build,
     {
       name: 'suites without faults',
-      seconds: 1_200,
+      seconds: 1_090,
       command: [...JEST, '--maxWorkers', '3', ...ignoring(ANY_FAULT)],
     },
-    { name: 'faults', seconds: 340, command: [...JEST, ANY_FAULT, ...ignoring(CRASH_RUN)] },
-    { name: 'crash run', seconds: 80, command: [...JEST, CRASH_RUN] },
+    { name: 'faults', seconds: 350, command: [...JEST, ANY_FAULT, ...ignoring(CRASH_RUN)] },
+    { name: 'crash run', seconds: 70, command: [...JEST, CRASH_RUN] },
     onNode24(ON_NODE_24),
     {
       name: 'benchmark, quick form',
-      seconds: 125,
+      seconds: 95,
       command: ['node', 'dist/test/bench/run.js', '--quick'],
     },
   ],
