@@ -33,6 +33,13 @@ module.exports = {
       to: { path: 'node_modules/@(adcp|a2a-js)/' },
     },
     {
+      name: 'redis-is-loaded-by-one-file',
+      comment: 'Loading ioredis slows down every text of the process. That file undoes it.',
+      severity: 'error',
+      from: { path: inFolder(...folders), pathNot: '^shared/process/redis-client[.]ts$' },
+      to: { path: 'node_modules/ioredis/' },
+    },
+    {
       name: 'query-takes-no-input-of-the-domain',
       comment:
         'Folding is reading, so the query side may use streams, folds and resources. Input is for commands. ' +

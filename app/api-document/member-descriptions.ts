@@ -99,7 +99,7 @@ export const memberDescriptions: Readonly<Record<string, string>> = {
   deliveryId: 'Id of the delivery.',
   deliveryType: 'Whether the seller guarantees the delivery.',
   description: 'Description, for people.',
-  detail: 'How far the part is.',
+  detail: 'How far the read models are; in the part `projections` alone.',
   details: 'Further facts; their form depends on the code.',
   dimensions: 'What a row is for.',
   domain: 'Domain, e.g. `example.com`.',

@@ -142,12 +142,15 @@ interface Options {
   readonly help: boolean;
 }
 
+const sellerIdOf = (text: string): number => {
+  if (!/^\d+$/.test(text)) throw new TypeError('--seller must be the id of a seller');
+  return Number(text);
+};
+
 const optionsOf = (): Options => {
   try {
     const { url, key, seller, ...given } = parseArgs({ options }).values;
-    const rest = { ...given, sellerId: seller === undefined ? undefined : Number(seller) };
-    if (seller !== undefined && !/^\d+$/.test(seller))
-      throw new TypeError('--seller must be the id of a seller');
+    const rest = { ...given, sellerId: seller === undefined ? undefined : sellerIdOf(seller) };
     if (url === undefined && key === undefined) return rest;
     if (url === undefined || key === undefined) throw new TypeError('--url and --key need each other');
     if (rest.keep) throw new TypeError('--keep is for the own service of the tour, without --url');

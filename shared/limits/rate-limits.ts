@@ -1,4 +1,3 @@
-import { Redis } from '../process/redis-client.ts';
 import { Counter, type Registry } from 'prom-client';
 import {
   RateLimiterPostgres,
@@ -9,6 +8,7 @@ import {
 import type { ReadinessPart } from '../async/readiness.ts';
 import type { Logger } from 'pino';
 import { createPool } from '../postgres/pool.ts';
+import { Redis } from '../process/redis-client.ts';
 import { systemClock } from '../async/clock.ts';
 import { createFailedCredentials, type FailedCredentials } from './failed-credentials.ts';
 import { createLimiter, type Limiter } from './limiter.ts';

@@ -1,7 +1,7 @@
 import { createRedisBackend, type BackendFactory, type IQueueBackend } from 'bullmq';
-import { Redis } from '../process/redis-client.ts';
 import type { Logger } from 'pino';
 import { evictionPolicyOf } from '../limits/rate-limits.ts';
+import { Redis } from '../process/redis-client.ts';
 import type { JobBackend } from './job-backend.ts';
 
 const CONNECT_MS_MAX = 2_000;
