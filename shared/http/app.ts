@@ -31,13 +31,10 @@ export interface AppOptions extends RouteServices {
 }
 
 export const createApp = (options: AppOptions): Express => {
-  const { routes, unbuilt = [] } = options;
   const app = express();
   app.disable('x-powered-by').disable('etag').set('query parser', false).enable('case sensitive routing');
   app.use(beginning(options));
-  // Before the routes: `/things/search` is an area, not the resource with id `search`.
-  for (const path of unbuilt) app.use(expressPath(path), notBuilt(path, options));
-  for (const ofContext of groups(routes, ({ tag }) => tag)) app.use(contextRouter(ofContext, options));
+  app.use(...routers(options));
   app.use(unknownPath(options));
   app.use(answerError(options));
   return app;
@@ -60,11 +57,44 @@ const beginning = ({ log, durations, headers }: AppOptions): RequestHandler => {
 const spanOf = ({ method, headers: { traceparent } }: Request): RequestSpan | undefined =>
   startRequestSpan(method, typeof traceparent === 'string' ? traceparent : undefined);
 
-const contextRouter = (routes: readonly AnyRoute[], options: AppOptions): Router => {
+/** A router tries its patterns one after the other, so each resource has its own. The rest is tried after it. */
+const routers = (options: AppOptions): RequestHandler[] => {
+  const { routes, unbuilt = [], site } = options;
+  const resourceOf = (path: string): string => resourceIn(path, `${site.apiPath}/`);
+  const routesOf = groups(routes, ({ path }) => resourceOf(path));
+  const unbuiltOf = groups(unbuilt, resourceOf);
+  const routerOf = (resource: string): Router =>
+    resourceRouter(routesOf.get(resource) ?? [], unbuiltOf.get(resource) ?? [], options);
+  const known = new Map(
+    [...routesOf.keys(), ...unbuiltOf.keys()].map((resource) => [resource, routerOf(resource)]),
+  );
+  const rest = routerOf('');
+  known.delete('');
+  const ofResource: RequestHandler = (request, response, next) => {
+    const router = known.get(resourceOf(request.path));
+    if (router === undefined) next();
+    else router(request, response, next);
+  };
+  return [ofResource, rest];
+};
+
+/** @returns the first name after the API's path, e.g. `campaigns`; empty for other paths */
+const resourceIn = (path: string, start: string): string => {
+  if (!path.startsWith(start) || path.startsWith('{', start.length)) return '';
+  const end = path.indexOf('/', start.length);
+  return path.slice(start.length, end === -1 ? undefined : end);
+};
+
+const resourceRouter = (
+  routes: readonly AnyRoute[],
+  unbuilt: readonly string[],
+  options: AppOptions,
+): Router => {
   const router = express.Router({ caseSensitive: true, strict: true });
-  for (const ofPath of groups(inOrder(routes), ({ path }) => path)) {
+  // Before the routes: `/things/search` is an area, not the resource with id `search`.
+  for (const path of unbuilt) router.use(expressPath(path), notBuilt(path, options));
+  for (const [path, ofPath] of groups(inOrder(routes), (route) => route.path)) {
     const [first] = ofPath;
-    const { path } = first;
     const resource = router.route(expressPaths(first));
     for (const route of ofPath) {
       const handler = 'serve' in route ? handedOverHandler(route, options) : routeHandler(route, options);
@@ -75,17 +105,17 @@ const contextRouter = (routes: readonly AnyRoute[], options: AppOptions): Router
   return router;
 };
 
-const groups = (
-  routes: readonly AnyRoute[],
-  keyOf: (route: AnyRoute) => string,
-): Iterable<[AnyRoute, ...AnyRoute[]]> => {
-  const byKey = new Map<string, [AnyRoute, ...AnyRoute[]]>();
-  for (const route of routes) {
-    const group = byKey.get(keyOf(route));
-    if (group === undefined) byKey.set(keyOf(route), [route]);
-    else group.push(route);
+const groups = <Item>(
+  items: readonly Item[],
+  keyOf: (item: Item) => string,
+): ReadonlyMap<string, readonly [Item, ...Item[]]> => {
+  const byKey = new Map<string, [Item, ...Item[]]>();
+  for (const item of items) {
+    const group = byKey.get(keyOf(item));
+    if (group === undefined) byKey.set(keyOf(item), [item]);
+    else group.push(item);
   }
-  return byKey.values();
+  return byKey;
 };
 
 const notBuilt = (path: string, options: AppOptions): RequestHandler => {
