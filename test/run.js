@@ -6,6 +6,7 @@
  *     node test/run.js long                 `npm run test:long`: the long forms of suites, and the whole benchmark
  *     node test/run.js node24 [PATTERN...]  `npm run test:node24`: suites on Node.js 24
  *     node test/run.js containers           `npm run test:containers`: Compose files and manifests, each container killed
+ *     node test/run.js cluster              `npm run test:cluster`: manifests in a Kubernetes cluster built from Debian's packages
  *
  * Goes on after a part that fails, unless it is part of the build. Exit status 1 when a part has failed.
  */
@@ -48,18 +49,40 @@ const onNode24 = (patterns) => ({
   missing: missingForNode24,
 });
 
-const missingForContainers = () => {
-  if (process.getuid?.() !== 0) return 'containers need root';
-  return ['/usr/sbin/dockerd', '/usr/bin/docker', '/usr/sbin/debootstrap'].every(existsSync)
+/** What a part needs that runs as root. @param packages of Debian, by a file of each */
+const missingForRoot = (packages) => {
+  if (process.getuid?.() !== 0) return 'it needs root';
+  const missing = Object.entries(packages).filter(([file]) => !existsSync(file));
+  return missing.length === 0
     ? missingForNode24
-    : "containers need Debian's packages docker.io and debootstrap";
+    : `it needs Debian's packages ${missing.map(([, name]) => name).join(', ')}`;
+};
+const forContainers = {
+  '/usr/sbin/dockerd': 'docker.io',
+  '/usr/sbin/debootstrap': 'debootstrap',
+};
+const forCluster = {
+  ...forContainers,
+  '/usr/bin/go': 'golang-go',
+  '/usr/bin/dpkg-source': 'dpkg-dev',
+  '/usr/bin/etcd': 'etcd-server',
+  '/usr/lib/cni/bridge': 'containernetworking-plugins',
+  '/usr/sbin/iptables': 'iptables',
+  '/usr/sbin/conntrack': 'conntrack',
+  '/usr/sbin/dnsmasq': 'dnsmasq-base',
 };
 const containers = {
   name: 'containers',
   seconds: 1_370,
   // The image gets the Node.js that runs this program.
   command: inNode24(['node', 'dist/test/containers/run.js']),
-  missing: missingForContainers(),
+  missing: missingForRoot(forContainers),
+};
+const cluster = {
+  name: 'cluster',
+  seconds: 1_000,
+  command: inNode24(['node', 'dist/test/cluster/run.js']),
+  missing: missingForRoot(forCluster),
 };
 
 const build = [
@@ -108,6 +131,7 @@ const runs = {
   ],
   node24: (patterns) => [...build, onNode24(patterns.length > 0 ? patterns : ON_NODE_24)],
   containers: () => [...build, containers],
+  cluster: () => [...build, cluster],
 };
 
 const print = (line) => process.stdout.write(`${line}\n`);

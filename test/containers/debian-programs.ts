@@ -30,18 +30,32 @@ const fetchProgram = async (folder: string, name: string, program: string): Prom
   if (!existsSync(files)) {
     await mkdir(join(folder, 'packages'), { recursive: true });
     await rm(`${files}.unfinished`, { recursive: true, force: true });
-    await run('dpkg-deb', ['--extract', await download(apt, name), `${files}.unfinished`]);
+    const archive = await download(apt, 'deb', SUITE, ['download', name]);
+    await run('dpkg-deb', ['--extract', archive, `${files}.unfinished`]);
     await rename(`${files}.unfinished`, files);
   }
   return run('find', [files, '-name', program, '-type', 'f', '-perm', '-u=x', '-size', '+1M']);
 };
 
-const download = async (apt: string, name: string): Promise<string> => {
+/**
+ * Fetches the source of a package of Debian 12, where the programs come from that later releases no longer have.
+ * @returns the path of its description, for `dpkg-source`
+ */
+export const fetchSource = (folder: string, name: string): Promise<string> =>
+  download(join(folder, 'apt-source'), 'deb-src', 'bookworm', ['source', '--download-only', name]);
+
+/** @returns the path of the package */
+const download = async (
+  apt: string,
+  kind: 'deb' | 'deb-src',
+  suite: string,
+  command: readonly string[],
+): Promise<string> => {
   for (const path of ['state/lists/partial', 'cache/archives/partial'])
     await mkdir(join(apt, path), { recursive: true });
   await writeFile(
     join(apt, 'sources.list'),
-    `deb [signed-by=${KEYS}] http://deb.debian.org/debian ${SUITE} main\n`,
+    `${kind} [signed-by=${KEYS}] http://deb.debian.org/debian ${suite} main\n`,
   );
   await writeFile(join(apt, 'status'), '');
   const options = {
@@ -54,13 +68,11 @@ const download = async (apt: string, name: string): Promise<string> => {
   };
   const words = Object.entries(options).flatMap(([option, value]) => ['-o', `${option}=${value}`]);
   await run('apt-get', [...words, 'update']);
-  await run('sh', [
-    '-c',
-    'cd "$0" && package=$1 && shift && apt-get "$@" download "$package"',
-    apt,
-    name,
-    ...words,
-  ]);
-  const [archive = ''] = (await readdir(apt)).filter((file) => file.startsWith(`${name}_`));
+  await run('sh', ['-c', 'cd "$0" && exec apt-get "$@"', apt, ...words, ...command]);
+  const name = command.at(-1) ?? '';
+  const suffix = kind === 'deb' ? '.deb' : '.dsc';
+  const [archive = ''] = (await readdir(apt)).filter(
+    (file) => file.startsWith(`${name}_`) && file.endsWith(suffix),
+  );
   return join(apt, archive);
 };

@@ -5,22 +5,26 @@ import { run, until, type Docker } from './docker.ts';
 
 export type Settings = Readonly<Record<string, string>>;
 
-/** The containers of Compose files. */
-export interface Deployment {
+/** What is killed while clients write. */
+export interface Installation {
   readonly containers: readonly string[];
-  /** For other programs that call Compose. */
-  readonly environment: Settings;
-  /** Runs Compose. @returns what it prints @throws Error when it fails */
-  compose(...words: readonly string[]): Promise<string>;
   /** Runs the operator's command. @returns what it prints @throws Error when it fails */
   operate(...words: readonly string[]): Promise<string>;
-  /** Runs `deploy/compose.sh`. @returns what it prints @throws Error when it fails */
-  script(...words: readonly string[]): Promise<string>;
   /** The address at which this machine reaches a container, also in networks without a way out. */
   addressOf(container: string, network?: string): Promise<string>;
   /** Ends a container as a crash does. @returns how long it was away, until it is healthy again, in ms */
   kill(container: string): Promise<number>;
-  /** Stops the program of a container with an init process, as a defect may. @returns the same */
+}
+
+/** The containers of Compose files. */
+export interface Deployment extends Installation {
+  /** For other programs that call Compose. */
+  readonly environment: Settings;
+  /** Runs Compose. @returns what it prints @throws Error when it fails */
+  compose(...words: readonly string[]): Promise<string>;
+  /** Runs `deploy/compose.sh`. @returns what it prints @throws Error when it fails */
+  script(...words: readonly string[]): Promise<string>;
+  /** Stops the program of a container with an init process, as a defect may. @returns how long it was away, in ms */
   hang(container: string): Promise<number>;
 }
 

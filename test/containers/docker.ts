@@ -38,11 +38,14 @@ export const run = async (
   }
 };
 
-/** Options of a command: `--name value`. */
-const flags = (options: Readonly<Record<string, string | number | undefined>>): readonly string[] =>
-  Object.entries(options).flatMap(([name, value]) =>
-    value === undefined ? [] : [`--${name}`, String(value)],
-  );
+/** Options of a command. The value follows `=`, as those that may have none need it. */
+export const flags = (
+  options: Readonly<Record<string, string | number | true | undefined>>,
+): readonly string[] =>
+  Object.entries(options).flatMap(([name, value]) => {
+    if (value === undefined) return [];
+    return value === true ? [`--${name}`] : [`--${name}=${value}`];
+  });
 
 export interface Docker {
   /** @returns the output of the command @throws Error */
@@ -56,8 +59,13 @@ export interface Docker {
  * A daemon with its own images, containers and volumes, apart from the machine's: the images of this test have the names
  * of published ones.
  * @param config the client's folder (`DOCKER_CONFIG`)
+ * @param more options of the daemon
  */
-export const startDocker = async (folder: string, config: string): Promise<Docker> => {
+export const startDocker = async (
+  folder: string,
+  config: string,
+  more: Readonly<Record<string, string>> = {},
+): Promise<Docker> => {
   await mkdir(folder, { recursive: true });
   const socket = `unix://${join(folder, 'docker.sock')}`;
   const log = await open(join(folder, 'dockerd.log'), 'w');
@@ -66,6 +74,7 @@ export const startDocker = async (folder: string, config: string): Promise<Docke
     'exec-root': join(folder, 'exec'),
     pidfile: join(folder, 'docker.pid'),
     host: socket,
+    ...more,
   };
   const daemon = spawn('dockerd', flags(options), { stdio: ['ignore', log.fd, log.fd] });
   const ended = once(daemon, 'exit');

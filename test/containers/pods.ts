@@ -6,6 +6,7 @@ import { packageDirectory } from '../../app/version.ts';
 import type { Settings } from './deployment.ts';
 import { run, until, type Docker } from './docker.ts';
 import { OUTSIDE_IMAGE } from './images.ts';
+import { s3UrlOf } from './s3-store.ts';
 
 /**
  * The pods of `deploy/kubernetes` as containers: image, command, environment, user, volumes, limits, probes and rollouts as
@@ -85,43 +86,61 @@ export interface Manifests {
 }
 
 export interface Overlay {
-  readonly kubectl: string;
   readonly folder: string;
   /** Takes the place of the page's registry. */
   readonly registry: string;
   readonly settings: Settings;
-  /** Takes the place of the values in `secrets.env.example`, also of those that are comments there. */
+  /** Take the place of the values in `secrets.env.example`, also of those that are comments there. */
   readonly secrets: Settings;
+  /** Further items of `patches`. */
+  readonly patches?: string;
 }
 
-/** Renders the overlay of docs/deploy/kubernetes.md, and creates its Secret, with Debian's `kubectl`. */
-export const renderManifests = async ({
-  kubectl,
+/** The Secret of the stand-ins of stores. @param hostOf the name at which pods reach a store */
+export const secretsOf = (
+  settings: Settings,
+  hostOf: (store: 'postgres' | 'eventstore' | 'redis' | 's3') => string,
+): Settings => ({
+  DATABASE_URL: `postgres://exchange:${settings['EXCHANGE_DB_PASSWORD']}@${hostOf('postgres')}:5432/exchange`,
+  EVENTSTORE_URL: `esdb://${hostOf('eventstore')}:2113?tls=false`,
+  REDIS_URL: `redis://:${settings['REDIS_PASSWORD']}@${hostOf('redis')}:6379/0`,
+  SECRET_KEYS: settings['SECRET_KEYS'] ?? '',
+  LOG_SIGNING_KEYS: settings['LOG_SIGNING_KEYS'] ?? '',
+  ASSET_STORE_URL: s3UrlOf(hostOf('s3')),
+});
+
+/** Writes the overlay of docs/deploy/kubernetes.md next to a copy of `deploy/kubernetes` whose secrets are edited. */
+export const writeOverlay = async ({
   folder,
   registry,
   settings,
   secrets,
-}: Overlay): Promise<Manifests> => {
+  patches = '',
+}: Overlay): Promise<void> => {
   const page = await readFile(join(packageDirectory, 'docs/deploy/kubernetes.md'), 'utf8');
   const [, overlay = ''] = /```yaml\n(# my-exchange[^]*?)```/.exec(page) ?? [];
-  await rm(folder, { recursive: true, force: true });
-  await mkdir(join(folder, 'my-exchange'), { recursive: true });
+  for (const path of ['my-exchange', 'deploy'])
+    await rm(join(folder, path), { recursive: true, force: true });
+  for (const path of ['my-exchange', 'deploy']) await mkdir(join(folder, path), { recursive: true });
   const lines = Object.entries(settings).map(
     ([name, value]) => `        ${name}: ${JSON.stringify(value)}\n`,
   );
   const text = overlay
-    .replace('[../deploy/kubernetes]', `[../kubernetes]`)
     .replace('registry.example.com', registry)
     .replace(/(\n +data:\n)/, `$1${lines.join('')}`);
-  await writeFile(join(folder, 'my-exchange/kustomization.yaml'), text);
-  await run('cp', ['-r', join(packageDirectory, 'deploy/kubernetes'), folder]);
-  const example = await readFile(join(packageDirectory, 'deploy/kubernetes/secrets.env.example'), 'utf8');
-  const secretsFile = join(folder, 'secrets.env');
+  await writeFile(join(folder, 'my-exchange/kustomization.yaml'), text + patches);
+  await run('cp', ['-r', join(packageDirectory, 'deploy/kubernetes'), join(folder, 'deploy')]);
+  const example = join(folder, 'deploy/kubernetes/secrets.env.example');
   const edited = Object.entries(secrets).reduce(
     (all, [name, value]) => all.replace(new RegExp(`^(?:# )?${name}=.*$`, 'm'), `${name}=${value}`),
-    example,
+    await readFile(example, 'utf8'),
   );
-  await writeFile(secretsFile, edited);
+  await writeFile(example, edited);
+};
+
+/** Renders the overlay of `writeOverlay`, and its Secret, with Debian's `kubectl`. */
+export const renderManifests = async (kubectl: string, folder: string): Promise<Manifests> => {
+  const secretsFile = join(folder, 'deploy/kubernetes/secrets.env.example');
   const create = ['create', 'secret', 'generic', 'exchange-secrets', `--from-env-file=${secretsFile}`];
   const [rendered, secret] = await Promise.all([
     run(kubectl, ['kustomize', join(folder, 'my-exchange')]),
@@ -146,6 +165,10 @@ export const renderManifests = async ({
     ]),
   };
 };
+
+/** Where operators run a command: the projectors alone have the key that seals the log. */
+export const operatedIn = ([command]: readonly string[]): string =>
+  command === 'log' ? 'exchange-projector' : 'exchange-worker';
 
 /** As a kubelet would: a missing ConfigMap, Secret or key is an error. */
 const environmentOf = (

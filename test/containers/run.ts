@@ -1,16 +1,16 @@
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { packageDirectory } from '../../app/version.ts';
 import { freePort } from '../support/free-port.ts';
-import { generousLimits } from '../support/generous-limits.ts';
 import { isStarting, scriptOf, stepsOf } from '../support/runnable-page.ts';
 import { fetchCompose } from './debian-programs.ts';
 import { clean, deploy, deploymentOf, imagesOf, type Deployment, type Settings } from './deployment.ts';
 import { run, startDocker } from './docker.ts';
-import { EVENTSTORE_COMMAND, makeImages, type ImageNames } from './images.ts';
+import { EVENTSTORE_COMMAND, makeImages } from './images.ts';
 import { createBucket, s3Settings, s3UrlOf, startStore } from './s3-store.ts';
 import { runPods } from './kubernetes.ts';
+import { imageNamesOf, makeSettings, timed } from './prepare.ts';
 import { pushImage, startRegistry } from './registry.ts';
 import { stopStore } from './stop-store.ts';
 import { prepareOutside, tryWaysIn } from './ways-in.ts';
@@ -28,39 +28,6 @@ import { check, say, startRun, verify, whileWriting, writeAndKill, type Run } fr
 /** Docker's layers need a folder on a disk. It keeps the base system and the images for the next run. */
 const FOLDER = '/var/tmp/buyer-exchange-containers';
 const LOSES_EVERY = 10;
-
-/** The operator's `.env`, with limits that the clients do not reach. */
-const makeSettings = async (port: number): Promise<Settings> => {
-  const text = await run('sh', [join(packageDirectory, 'deploy/create-env.sh'), 'https://api.example.com']);
-  const certificates = join(FOLDER, 'certificates');
-  await mkdir(certificates, { recursive: true });
-  return {
-    ...Object.fromEntries(text.split('\n').map((line) => line.split('=', 2))),
-    ...generousLimits,
-    PUBLISHED_ADDRESS: '127.0.0.1',
-    PUBLISHED_PORT: String(port),
-    CERTIFICATES: certificates,
-  };
-};
-
-/** @returns the names that stand-ins take: those that the files of the checkout name */
-const imageNamesOf = async (images: Settings): Promise<ImageNames> => {
-  const imageOf = (service: string): string => images[service] ?? '';
-  const dockerfile = await readFile(join(packageDirectory, 'Dockerfile'), 'utf8');
-  const [, node = ''] = /^FROM (\S+)/m.exec(dockerfile) ?? [];
-  if (!node.startsWith(`node:${process.versions.node.split('.')[0]}-`)) {
-    throw new Error(
-      `this is Node.js ${process.versions.node}, not that of ${node}: use npm run test:containers`,
-    );
-  }
-  return {
-    node,
-    balancer: imageOf('balancer'),
-    postgres: imageOf('postgres'),
-    redis: imageOf('redis'),
-    eventstore: imageOf('eventstore'),
-  };
-};
 
 const docker = await startDocker(FOLDER, await fetchCompose(FOLDER));
 
@@ -182,7 +149,7 @@ const postgresAlone = async (settings: Settings, port: number, backup: string): 
 
 const main = async (): Promise<void> => {
   const port = await freePort();
-  const settings = await makeSettings(port);
+  const settings = await makeSettings(FOLDER, port);
   const images = await imagesOf(docker, settings);
   await timed('stand-ins of published images', async () =>
     makeImages(docker, FOLDER, await imageNamesOf(images)),
@@ -212,15 +179,6 @@ const runSuites = async (): Promise<void> => {
     TESTCONTAINERS_RYUK_DISABLED: 'true',
   });
   say('suites pass on Postgres and Redis in containers, and on an S3 store');
-};
-
-/** Prints how long a part of the test took. */
-const timed = async <T>(part: string, work: () => Promise<T>): Promise<T> => {
-  say(`== ${part}`);
-  const startedMs = performance.now();
-  const result = await work();
-  say(`== ${part}: ${Math.round((performance.now() - startedMs) / 1_000)} s`);
-  return result;
 };
 
 let isClean = false;

@@ -7,7 +7,7 @@ import { referencedStoresOf } from '../faults/kit/partial-writes.ts';
 import { createRandom } from '../faults/kit/random.ts';
 import { today } from '../faults/crash-run.ts';
 import { openWithLongTimeouts } from '../support/open-with-long-timeouts.ts';
-import type { Deployment, Settings } from './deployment.ts';
+import type { Deployment, Installation, Settings } from './deployment.ts';
 import { until } from './docker.ts';
 
 const CLIENTS = 8;
@@ -17,9 +17,9 @@ const SEED = 1;
 
 export const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** A deployment, the clients' account in it, and what they have seen so far. */
-export interface Run {
-  readonly deployment: Deployment;
+/** An installation, the clients' account in it, and what they have seen so far. */
+export interface Run<Of extends Installation = Deployment> {
+  readonly deployment: Of;
   readonly settings: Settings;
   readonly port: number;
   readonly account: { readonly customerId: number; readonly apiKey: string };
@@ -27,7 +27,11 @@ export interface Run {
   readonly days: string[];
 }
 
-export const startRun = async (deployment: Deployment, settings: Settings, port: number): Promise<Run> => ({
+export const startRun = async <Of extends Installation>(
+  deployment: Of,
+  settings: Settings,
+  port: number,
+): Promise<Run<Of>> => ({
   deployment,
   settings,
   port,
@@ -40,7 +44,7 @@ export const startRun = async (deployment: Deployment, settings: Settings, port:
 
 /** While clients write through the balancer. @param name of the clients, not of earlier ones */
 export const whileWriting = async (
-  { account, history, port, days }: Run,
+  { account, history, port, days }: Run<Installation>,
   name: string,
   work: (more: () => Promise<void>) => Promise<void>,
 ): Promise<void> => {
@@ -70,6 +74,20 @@ export const whileWriting = async (
   days.push(today());
 };
 
+/** The same, of which no request may fail. @throws Error */
+export const whileNoneFails = async (
+  run: Run<Installation>,
+  name: string,
+  work: (more: () => Promise<void>) => Promise<void>,
+): Promise<void> => {
+  const from = run.history.operations.length;
+  await whileWriting(run, name, work);
+  const operations = run.history.operations.slice(from);
+  const failed = operations.filter(({ attempts, outcome }) => attempts > 1 || outcome === 'unknown');
+  if (failed.length > 0) throw new Error(`${failed.length} requests failed: ${JSON.stringify(failed[0])}`);
+  say(`${operations.length} commands meanwhile, each answered at the first attempt`);
+};
+
 interface Phase {
   readonly container: string;
   readonly awayMs: number;
@@ -78,7 +96,7 @@ interface Phase {
 
 /** Kills each of these containers after the other. Each phase has the operations that ended in it. */
 const killEach = async (
-  { deployment: { kill }, port, history: { operations } }: Run,
+  { deployment: { kill }, port, history: { operations } }: Run<Installation>,
   containers: readonly string[],
   more: () => Promise<void>,
 ): Promise<readonly Phase[]> => {
@@ -99,7 +117,7 @@ const killEach = async (
 
 /** Compares what the clients know with log and read models. @param folder for files of this check */
 export const check = async (
-  { deployment, settings, history, days }: Run,
+  { deployment, settings, history, days }: Run<Installation>,
   folder: string,
 ): Promise<Findings> => {
   const host = (service: string): Promise<string> => deployment.addressOf(`buyer-exchange-${service}-1`);
@@ -149,7 +167,7 @@ const tableOf = (phases: readonly Phase[], { lost, duplicated }: Findings): stri
 
 /** Kills containers while clients write, and verifies everything. @throws Error for anything that is found */
 export const writeAndKill = async (
-  run: Run,
+  run: Run<Installation>,
   folder: string,
   containers = run.deployment.containers,
 ): Promise<void> => {
@@ -161,7 +179,7 @@ export const writeAndKill = async (
 };
 
 /** @throws Error for anything that is found */
-export const verify = async (run: Run, folder: string): Promise<Findings> => {
+export const verify = async (run: Run<Installation>, folder: string): Promise<Findings> => {
   const { deployment, history } = run;
   say('the clients have ended; verifying');
   say(await deployment.operate('log', 'seal'));
