@@ -80,7 +80,7 @@ const containers = {
 };
 const cluster = {
   name: 'cluster',
-  seconds: 1_000,
+  seconds: 950,
   command: inNode24(['node', 'dist/test/cluster/run.js']),
   missing: missingForRoot(forCluster),
 };
