@@ -112,16 +112,22 @@ const orUnavailable = async <T>(work: () => Promise<T>): Promise<T> => {
       error.$metadata.httpStatusCode === 404 &&
       error.name !== 'NoSuchBucket';
     if (isMissing) throw new NoSuchKeyError('no such object', { cause: error });
-    throw new ObjectStoreUnavailableError('the S3 store refused the request or did not answer', {
-      cause: error,
-    });
+    throw new ObjectStoreUnavailableError(reasonOf(error), { cause: error });
   }
+};
+
+const NO_BUCKET = 'the S3 bucket does not exist: create it, or correct ASSET_STORE_URL';
+
+/** For operators: with the code of S3, e.g. `AccessDenied`. */
+const reasonOf = (error: unknown): string => {
+  if (!(error instanceof S3ServiceException)) return 'the S3 store did not answer';
+  return error.name === 'NoSuchBucket' ? NO_BUCKET : `the S3 store refused the request: ${error.name}`;
 };
 
 /** A 404 without a body does not name what is missing. This call addresses no object, so it is the bucket. */
 const ifNoBucket = (error: unknown): never => {
   throw error instanceof NoSuchKeyError
-    ? new ObjectStoreUnavailableError('the S3 bucket does not exist', { cause: error })
+    ? new ObjectStoreUnavailableError(NO_BUCKET, { cause: error })
     : error;
 };
 

@@ -170,7 +170,12 @@ const runSuites = async (): Promise<void> => {
   await clean(docker);
   const store = await startStore(docker);
   const jest = ['--experimental-vm-modules', '--no-warnings', 'node_modules/jest/bin/jest.js'];
-  const suites = ['api/advertisers-create', 'api/rate-limits.e2e', 'contract/object-stores'];
+  const suites = [
+    'api/advertisers-create',
+    'api/rate-limits.e2e',
+    'contract/object-stores',
+    'integration/backup.e2e',
+  ];
   await run(process.execPath, [...jest, ...suites], {
     ...docker.environment,
     TEST_CONTAINERS: 'true',
@@ -178,7 +183,9 @@ const runSuites = async (): Promise<void> => {
     // It is an image of its own, which removes what a killed run has left.
     TESTCONTAINERS_RYUK_DISABLED: 'true',
   });
-  say('suites pass on Postgres and Redis in containers, and on an S3 store');
+  say(
+    'suites pass on Postgres and Redis in containers, and on an S3 store, into which backups are moved and restored',
+  );
 };
 
 let isClean = false;

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { appendFile, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,6 +11,7 @@ import { startEventStoreProcess } from '../support/eventstoredb/event-store-proc
 import { generousLimits } from '../support/generous-limits.ts';
 import { exchange, startProgram, type ProcessResult } from '../support/program.ts';
 import { createOwnedDatabase, createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { startS3Service } from '../support/s3-service.ts';
 import { until } from '../support/until.ts';
 import { upload } from '../support/uploads.ts';
 
@@ -32,6 +34,15 @@ const database = async (): Promise<string> => {
   const made = await createTestDatabase();
   databases.push(made);
   return made.url;
+};
+
+/** Our stand-in, or the store of others that `npm run test:containers` names. @returns the address of an empty place */
+const s3Place = async (): Promise<{ readonly url: URL; readonly stop: () => Promise<void> }> => {
+  const others = process.env['TEST_S3_URL'];
+  const s3 = others === undefined ? await startS3Service() : { url: others, stop: async () => undefined };
+  const url = new URL(s3.url);
+  url.pathname = `/backup-${randomUUID()}`;
+  return { url, stop: () => s3.stop() };
 };
 
 const common = {
@@ -110,9 +121,10 @@ afterAll(async () => {
 });
 
 describe('exchange backup move', () => {
-  it('moves an embedded installation to Postgres and EventStoreDB: events, secrets and assets', async () => {
-    const events = await startEventStoreProcess();
+  it('moves an embedded installation to Postgres, EventStoreDB and S3: events, secrets and assets', async () => {
+    const [events, s3] = await Promise.all([startEventStoreProcess(), s3Place()]);
     const settings = {
+      ASSET_STORE_URL: s3.url.href,
       DATA_DIR: join(folder, 'moved'),
       DATABASE_URL: await database(),
       EVENTSTORE_URL: events.url,
@@ -136,7 +148,7 @@ describe('exchange backup move', () => {
       const again = await run(`backup move --from ${from}`, complete);
       expect([again.status, again.stderr]).toEqual([1, expect.stringContaining('is not empty')]);
     } finally {
-      await events.stop();
+      await Promise.all([events.stop(), s3.stop()]);
     }
   }, 120_000);
 
@@ -164,6 +176,30 @@ describe('exchange backup', () => {
       await served(again, expectEverything);
     } finally {
       await events.stop();
+    }
+  }, 120_000);
+
+  it('is restored into S3, which is complete only with every asset', async () => {
+    const s3 = await s3Place();
+    const elsewhere = new URL(s3.url);
+    elsewhere.hostname = 'a-bucket-that-is-missing';
+    const settings = { DATA_DIR: join(folder, 'into-s3'), DATABASE_URL: await database() };
+    const restore = (url: URL): Promise<ProcessResult> =>
+      run(`backup restore ${backup}`, { ...settings, ASSET_STORE_URL: url.href });
+    try {
+      const { status, stdout, stderr } = await restore(elsewhere);
+      expect([status, stdout]).toEqual([1, expect.not.stringContaining('restored and verified')]);
+      expect(stderr).toContain('the S3 bucket does not exist: create it, or correct ASSET_STORE_URL');
+      const restored = await restore(s3.url);
+      expect([restored.status, restored.stdout]).toEqual([0, expect.stringMatching(/ 1 assets$/m)]);
+      await served({ ...settings, ASSET_STORE_URL: s3.url.href }, expectEverything);
+      const made = await run(`backup create ${join(folder, 'of-s3')}`, {
+        ...settings,
+        ASSET_STORE_URL: s3.url.href,
+      });
+      expect([made.status, made.stdout]).toEqual([0, expect.stringContaining(' 1 assets;')]);
+    } finally {
+      await s3.stop();
     }
   }, 120_000);
 

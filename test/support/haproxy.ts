@@ -1,32 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { accessSync, constants } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe } from '@jest/globals';
+import { describeWithPrograms } from './describe-with-programs.ts';
 import { freePort } from './free-port.ts';
 import { until } from './until.ts';
 
 const PROGRAM = '/usr/sbin/haproxy';
 
-const isInstalled = (): boolean => {
-  try {
-    accessSync(PROGRAM, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-};
-
-/** A suite that needs Debian's haproxy. Without it, its tests are skipped, or fail under `CI=true`. */
-export const describeWithHaproxy = (name: string, tests: () => void): void => {
-  if (!isInstalled()) {
-    if (process.env['CI'] === 'true') throw new Error(`${PROGRAM} not found: install the package haproxy`);
-    console.warn(`${PROGRAM} not found: install the package haproxy. Not tested: ${name}.`);
-  }
-  (isInstalled() ? describe : describe.skip)(name, tests);
-};
+export const describeWithHaproxy = describeWithPrograms({ path: PROGRAM, package: 'haproxy' });
 
 export interface Haproxy {
   readonly baseUrl: string;

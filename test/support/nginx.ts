@@ -1,32 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { accessSync, constants } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe } from '@jest/globals';
+import { describeWithPrograms } from './describe-with-programs.ts';
 import { until } from './until.ts';
 
 const PATH = '/usr/sbin/nginx';
 
-const isInstalled = (): boolean => {
-  try {
-    accessSync(PATH, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-};
-
-/** A suite that needs Debian's nginx. Without it, its tests are skipped, or fail under `CI=true`. */
-export const describeWithNginx = (name: string, tests: () => void): void => {
-  if (!isInstalled()) {
-    if (process.env['CI'] === 'true') throw new Error(`${PATH} not found: install Debian's package nginx`);
-    console.warn(`${PATH} not found. Not tested: ${name}.`);
-  }
-  (isInstalled() ? describe : describe.skip)(name, tests);
-};
+export const describeWithNginx = describeWithPrograms({ path: PATH, package: 'nginx' });
 
 export interface Nginx {
   /** Lines of the access log: number of the connection, path, status. */
