@@ -3,14 +3,16 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { createDeliveryRows } from '../command/workers/webhooks/delivery-rows.ts';
 import { createDisableEndpoint } from '../command/workers/webhooks/disable-endpoint.ts';
-import { createBodyOf } from '../command/workers/webhooks/message-body.ts';
+import { createBodyOf, type MessageBodyOptions } from '../command/workers/webhooks/message-body.ts';
 import { createNotifyAdmins } from '../command/workers/webhooks/notify-admins.ts';
 import { IN_FLIGHT_PER_ENDPOINT } from '../command/workers/webhooks/run-deliveries.ts';
 import { createInFlight } from '../command/workers/webhooks/in-flight.ts';
 import { webhookDeliveries } from '../command/workers/webhooks/webhook-deliveries.ts';
 import { createWebhookMetrics } from '../command/workers/webhooks/webhook-metrics.ts';
+import { linksToPresent } from '../domain/notifications/kinds.ts';
+import { readEventSource } from '../query/event-sources/routes.ts';
 import { auditedKinds } from '../query/history/all-kinds.ts';
-import { createReadPath } from '../query/history/read-path.ts';
+import { createReadPath, unlessRefused } from '../query/history/read-path.ts';
 import { systemClock as clock } from '../shared/async/clock.ts';
 import type { EventStore } from '../shared/event-store/event-store.ts';
 import {
@@ -18,7 +20,7 @@ import {
   type ProjectionProgress,
 } from '../shared/follow-log/projection-progress.ts';
 import { createOutboundPosts } from '../shared/outbound/outbound-posts.ts';
-import { createTenantDatabase } from '../shared/postgres/tenant-database.ts';
+import { createTenantDatabase, type TenantDatabase } from '../shared/postgres/tenant-database.ts';
 import type { KeyRing } from '../shared/secrets/key-ring.ts';
 import type { SecretStore } from '../shared/secrets/secret-store.ts';
 import type { WorkKind } from '../shared/work-list/run-work.ts';
@@ -61,11 +63,6 @@ export const createWebhookWork = (
 ): WebhookWork => {
   const { config, store, secrets, keys, pool, requestPool, baseUrl, changes, registry, log } = options;
   const rows = createDeliveryRows(workPool);
-  const database = createTenantDatabase(requestPool);
-  const readPath = createReadPath(
-    store,
-    auditedKinds({ database, progress: createProjectionProgress(), baseUrl }),
-  );
   const posts = createOutboundPosts({
     ...outboundPolicyOf(config),
     timeoutMs: ATTEMPT_MS_MAX,
@@ -82,8 +79,7 @@ export const createWebhookWork = (
     posts,
     bodyOf: createBodyOf({
       baseUrl,
-      readResource: async (customerId, { path, revision }) =>
-        path === undefined ? undefined : readPath(customerId, path, revision),
+      readResource: createReadResource(store, createTenantDatabase(requestPool), baseUrl),
       log,
     }),
     disable: createDisableEndpoint({ store, clock }),
@@ -94,6 +90,21 @@ export const createWebhookWork = (
     prepare: () => isFanOutWhole(workPool),
   });
   return { kind, close: () => posts.close() };
+};
+
+const createReadResource = (
+  store: EventStore,
+  database: TenantDatabase,
+  baseUrl: () => string,
+): MessageBodyOptions['readResource'] => {
+  const reads = { database, progress: createProjectionProgress() };
+  const readPath = createReadPath(store, auditedKinds({ ...reads, baseUrl }));
+  return async (customerId, { kind, path, revision, resourceId, advertiserId }) => {
+    if (path === undefined) return undefined;
+    return linksToPresent(kind)
+      ? readEventSource({ ...reads, store }, customerId, resourceId, advertiserId).catch(unlessRefused)
+      : readPath(customerId, path, revision);
+  };
 };
 
 /** Its projection: where it runs in this process, a run need not poll. */

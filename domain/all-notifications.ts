@@ -18,7 +18,7 @@ export interface KindAndChanges {
   readonly changed: readonly string[];
 }
 
-/** Events without a notification. `ConversionsLogged`: the client has sent it itself, and there are too many. */
+/** Events without a notification. */
 export const silent = [
   'AccountOpened',
   'AccountEnabled',
@@ -54,7 +54,6 @@ export const silent = [
   'CatalogFeedRead',
   'CatalogFeedFailed',
   'CatalogItemsStored',
-  'ConversionsLogged',
   'CreativeNameClaimed',
   'CreativeNameReleased',
   'CreativeSessionStarted',
@@ -98,8 +97,11 @@ export const silent = [
   'SellerDeliveryReported',
 ] as const satisfies readonly EventType[];
 
+/** Undefined: this one event makes none. */
 type Rules = {
-  readonly [Type in Exclude<EventType, (typeof silent)[number]>]: (data: DataOf<Type>) => KindAndChanges;
+  readonly [Type in Exclude<EventType, (typeof silent)[number]>]: (
+    data: DataOf<Type>,
+  ) => KindAndChanges | undefined;
 };
 
 const tell =
@@ -148,6 +150,9 @@ export const notificationRules: Rules = {
   SyndicationRetried: tell('syndication.attempt_failed', 'errorMessage'),
   SyndicationFailed: syndication('errorMessage'),
   SyndicationWithdrawn: tell('syndication.withdrawn', 'responseData'),
+  // The client has sent the rest itself, and there are too many.
+  ConversionsLogged: ({ healthChange }) =>
+    healthChange && { kind: 'event_source.health_changed', changed: ['health'] },
   TaskAccepted: (task) => ({
     kind: taskError(task) === null ? 'task.completed' : 'task.failed',
     changed: [],
@@ -171,17 +176,25 @@ export const notificationRules: Rules = {
   OAuthGrantRevoked: access,
 };
 
+/** Events of this type are large and many, and those without the member make no notification: consumers skip them. */
+export const notifiedOnlyWith = {
+  type: 'ConversionsLogged',
+  member: 'healthChange' satisfies keyof DataOf<'ConversionsLogged'>,
+} as const;
+
 /** The data of the event, as the rule of its type has checked it. */
 type EventData = Readonly<Record<string, unknown>>;
 
 interface ShownResource {
   /** From the id in the stream's name. */
-  readonly shownId: (id: string) => string;
+  readonly shownId: (id: string, data: EventData) => string;
   /** Undefined: the API has no read of one. */
   readonly path: ((shownId: string, data: EventData) => string) | undefined;
 }
 
 const asItIs = (id: string): string => id;
+const keyOfSource = (_id: string, { healthChange }: EventData): string =>
+  (healthChange as NonNullable<DataOf<'ConversionsLogged'>['healthChange']>).eventSourceId;
 const buyer = '/api/v2/buyer';
 
 /** By category. Notifications of other categories are internal. */
@@ -196,6 +209,14 @@ export const shownResources: ReadonlyMap<string, ShownResource> = new Map([
       shownId: shownExecutionId,
       path: (id, { campaignId }) =>
         `${buyer}/campaigns/${shownCampaignId(String(campaignId))}/proposal-requests/${id}`,
+    },
+  ],
+  [
+    'conversions',
+    {
+      shownId: keyOfSource,
+      path: (key, { advertiserId }) =>
+        `${buyer}/event-sources/${encodeURIComponent(key)}?advertiserId=${String(advertiserId)}`,
     },
   ],
   ['task', { shownId: asItIs, path: (id) => `${buyer}/tasks/${id}` }],

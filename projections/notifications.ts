@@ -1,4 +1,5 @@
 import type { ClientBase, QueryConfig } from 'pg';
+import { notifiedOnlyWith } from '../domain/all-notifications.ts';
 import { LATE_IDX } from '../domain/notifications/feed-order.ts';
 import { KEPT_DAYS } from '../domain/notifications/kept-days.ts';
 import { notifiedCategories, notifiedTypes } from '../domain/notifications/notifications-of.ts';
@@ -18,6 +19,7 @@ const NAME = 'notifications';
 export const notificationsProjection: Projection = {
   name: NAME,
   categories: notifiedCategories,
+  having: notifiedOnlyWith,
   rowEvents: { categories: notifiedCategories, types: notifiedTypes },
   tables: ['notifications', 'notification_streams'],
   compared: {

@@ -25,7 +25,7 @@ export const notificationsIn = (event: RecordedEvent): readonly EventNotificatio
     throw new UnprojectableEventError(event, `the stream does not belong to account ${metadata.customerId}`);
   }
   const schemas = schemasOf.get(category) ?? {};
-  if (!isNotified(event.type) && Object.hasOwn(schemas, event.type)) return [];
+  if (!isNotified(event) && Object.hasOwn(schemas, event.type)) return [];
   const { type, data } = decodeEvent(event, schemas);
   return notificationsOf({ stream, type, data: data as Readonly<Record<string, unknown>>, revision }).map(
     (notification, idx) => ({

@@ -1,4 +1,5 @@
 import { ACCOUNT } from '../domain/accounts/account.ts';
+import { notifiedOnlyWith } from '../domain/all-notifications.ts';
 import { carriesAdvertiser } from '../domain/history/audited-event.ts';
 import { exampleNotification, publicKinds } from '../domain/notifications/kinds.ts';
 import { kindsMatching, matchesKind } from '../domain/notifications/matches.ts';
@@ -36,6 +37,7 @@ import {
 export const webhookFanOut: Projection = {
   name: 'webhook-fan-out',
   categories: [...new Set([...notifiedCategories, WEBHOOK_SUBSCRIPTION, ACCOUNT])],
+  having: notifiedOnlyWith,
   tables: [],
   work: [WEBHOOK, WEBHOOK_ROWS],
   restart: async (client) => {

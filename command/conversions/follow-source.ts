@@ -25,6 +25,7 @@ export const followSource = (
       owner = await advertiser();
     }
     return {
+      key: now.key,
       advertiserId: now.advertiserId,
       isArchived: now.status !== 'ACTIVE',
       isAdvertiserArchived: owner.status !== 'ACTIVE',

@@ -66,7 +66,10 @@ export const derivedResult = (validate: Validate, events: number, own: OwnChunks
   return { accepted: own.accepted, rejected, duplicates, health: own.health };
 };
 
-/** @param own events of an earlier run: their items are accepted, only the missing ones are decided */
+/**
+ * @param index `health`: of the last event before this call's, also of calls that are decided but not yet in the stream
+ * @param own events of an earlier run: their items are accepted, only the missing ones are decided
+ */
 export const decideCall = (
   call: LogCall,
   validate: Validate,
@@ -83,7 +86,14 @@ export const decideCall = (
   const decision = decideBatch(items, index.known, fresh, spots);
   const accepted = decision.accepted.length + (own?.accepted ?? 0);
   const health = healthAfter(index.health, accepted, rejected.length, call.events.length);
-  const facts: CallFacts = { advertiserId: source.advertiserId, rejected, allowedTypes, health, occurredAt };
+  const facts: CallFacts = {
+    advertiserId: source.advertiserId,
+    rejected,
+    allowedTypes,
+    health,
+    healthChange: health === index.health ? undefined : { before: index.health, eventSourceId: source.key },
+    occurredAt,
+  };
   const firstChunk = own?.chunks ?? 0;
   return {
     result: {

@@ -1,6 +1,8 @@
 import type { EventType } from '../event-sources/event-type.ts';
 
 export interface SourceFacts {
+  /** The buyer's. */
+  readonly key: string;
   readonly advertiserId: number;
   readonly isArchived: boolean;
   readonly isAdvertiserArchived: boolean;

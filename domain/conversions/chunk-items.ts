@@ -7,6 +7,8 @@ export interface CallFacts {
   readonly rejected: readonly Rejection[];
   readonly allowedTypes?: readonly EventType[] | undefined;
   readonly health: Health;
+  /** Undefined if `health` is that of the last event in the stream. */
+  readonly healthChange: ConversionsLogged['healthChange'];
   readonly occurredAt: string;
 }
 
@@ -60,7 +62,7 @@ export const chunkItems = (
   if (accepted.length === 0 && facts.rejected.length === 0 && firstChunk === 0) return [];
   const chunks: { readonly items: readonly number[]; readonly bytes: number }[] = [];
   let from = 0;
-  let bytes = FRAME_BYTES;
+  let bytes = FRAME_BYTES + jsonBytes(facts.healthChange?.eventSourceId);
   for (let at = 0; at < accepted.length; at += 1) {
     const own = itemBytes(items, accepted[at] as number);
     if (bytes + own > bytesMax && at > from) {
@@ -85,6 +87,7 @@ export const chunkItems = (
           : { reasons: reasonsOf(facts.rejected) }),
         ...(facts.allowedTypes === undefined ? {} : { allowedTypes: [...facts.allowedTypes] }),
         health: facts.health,
+        ...(index > 0 || facts.healthChange === undefined ? {} : { healthChange: facts.healthChange }),
         ...columnsOf(items, chunk.items),
       },
       occurredAt: facts.occurredAt,

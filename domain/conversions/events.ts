@@ -58,6 +58,11 @@ const ConversionsLogged = z.object({
   /** If the source did not accept all: explains further rejections. */
   allowedTypes: z.array(EventType).optional(),
   health: Health,
+  /**
+   * On an event whose health differs from that of the event before it in the stream. `eventSourceId`: the buyer's key of
+   * the source. Absent in events of 0.2.0.
+   */
+  healthChange: z.object({ before: Health, eventSourceId: z.string() }).optional(),
   eventIds: z.array(z.string()),
   /** Milliseconds since the epoch. */
   eventTimes: z.array(z.number()),
@@ -100,6 +105,7 @@ const Facts = ConversionsLogged.pick({
   reasons: true,
   allowedTypes: true,
   health: true,
+  healthChange: true,
 });
 
 /** Copies no columns. True: the schema accepts the data unchanged. False may mean either. */

@@ -1,6 +1,12 @@
 import { z } from 'zod';
 import { Timestamp } from '../values.ts';
-import { exampleNotification, notificationKinds, publicKinds, type PublicKind } from './kinds.ts';
+import {
+  exampleNotification,
+  linksToPresent,
+  notificationKinds,
+  publicKinds,
+  type PublicKind,
+} from './kinds.ts';
 import type { Notification } from './notification.ts';
 
 /** As the feed and the messages of webhooks store it. */
@@ -20,7 +26,7 @@ const data = {
     .meta({ description: 'Absent if the resource belongs to no advertiser.' }),
   revision: z.int().min(1).meta({
     description:
-      'Revision of the resource after the event. Ignore an event whose revision is below one that you know.',
+      'Revision of the resource after the event, of its stream of conversion events for `event_source.health_changed`. Ignore an event whose revision is below one that you know.',
   }),
   changed: z.array(z.string()).meta({
     description:
@@ -28,7 +34,7 @@ const data = {
   }),
   url: z.string().optional().meta({
     description:
-      'Answers with the state of the resource at this event, also after later changes. Absent if the API has no read of it.',
+      'Answers with the state of the resource at this event, also after later changes; for `event_source.health_changed` with its present state. Absent if the API has no read of it.',
   }),
 };
 
@@ -52,11 +58,12 @@ export const webhookBody = (kind: PublicKind) =>
       ...data,
       resourceType: z.literal(notificationKinds[kind].resourceType),
       object: z.unknown().optional().meta({
-        description: 'With `payload: full`: the resource at this event, as its `url` answers it.',
+        description:
+          'With `payload: full`: the resource at this event, as its `url` answers it; for `event_source.health_changed` as at the time of the delivery.',
       }),
       objectOmitted: z.literal(true).optional().meta({
         description:
-          'With `payload: full`: the body would be too large with the resource, or the API has no read of the resource.',
+          'With `payload: full`: the body would be too large with the resource, or the resource cannot be read.',
       }),
     }),
   );
@@ -75,7 +82,9 @@ export const notificationBody = (
     ...(advertiserId === undefined ? {} : { advertiserId: String(advertiserId) }),
     revision,
     changed: [...changed],
-    ...(path === undefined ? {} : { url: `${baseUrl}${path}?asOf=${revision}` }),
+    ...(path === undefined
+      ? {}
+      : { url: `${baseUrl}${path}${linksToPresent(kind) ? '' : `?asOf=${revision}`}` }),
   },
 });
 

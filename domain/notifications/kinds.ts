@@ -4,6 +4,8 @@ interface Kind {
   readonly description: string;
   readonly resourceType: string;
   readonly example: KindExample;
+  /** Its stream is not the resource's, so no `asOf` reads the state at the event. */
+  readonly linksToPresent?: true;
 }
 
 type KindExample = Pick<Notification, 'resourceId' | 'revision' | 'changed' | 'path'> & {
@@ -105,6 +107,20 @@ export const notificationKinds = {
     'A seller answered a proposal request after its time. The status of the request is as before.',
     proposalRequest(13, 'summary', 'perSeller'),
   ),
+  'event_source.health_changed': {
+    ...kindOf(
+      'EVENT_SOURCE',
+      'The `health.status` of an event source is another one after a call with events. `url` answers with the present state, also of the health.',
+      {
+        resourceId: 'web-shop',
+        advertiserId: 12_345,
+        revision: 42,
+        changed: ['health'],
+        path: `${buyer}/event-sources/web-shop?advertiserId=12345`,
+      },
+    ),
+    linksToPresent: true,
+  },
   'syndication.status_changed': kindOf(
     'SYNDICATION',
     'The delivery of an audience, event source or catalog to an agent has another status.',
@@ -166,6 +182,11 @@ export const publicKinds = Object.keys(notificationKinds) as readonly PublicKind
 
 /** A credential or its rights have ended: open streams check theirs again. Clients never see it. */
 export const ACCESS_CHANGED = 'access.changed';
+
+const kinds: Readonly<Record<string, Kind>> = notificationKinds;
+
+/** False: the link asks for the state at the event. */
+export const linksToPresent = (kind: string): boolean => kinds[kind]?.linksToPresent === true;
 
 export interface ExampleNotification extends Notification {
   readonly advertiserId: number | undefined;

@@ -5,10 +5,10 @@ export interface Notification {
   readonly resourceType: string;
   /** As the API shows it. */
   readonly resourceId: string;
-  /** Revision of the resource after the event: `?asOf=<revision>` reads the state at that moment. */
+  /** Revision of the event's stream after the event: `?asOf=<revision>` reads the state at that moment. */
   readonly revision: number;
   /** Names of the resource's members that the event changed; empty for a created resource. */
   readonly changed: readonly string[];
-  /** Path of the resource, below the base URL, without `asOf`. Undefined if the API has no read of it. */
+  /** Path of the resource with its query, below the base URL, without `asOf`. Undefined if the API has no read of it. */
   readonly path: string | undefined;
 }

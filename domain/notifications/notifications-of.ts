@@ -1,5 +1,10 @@
 import { allEvents } from '../all-events.ts';
-import { notificationRules, shownResources, type KindAndChanges } from '../all-notifications.ts';
+import {
+  notificationRules,
+  notifiedOnlyWith,
+  shownResources,
+  type KindAndChanges,
+} from '../all-notifications.ts';
 import { auditedEvent } from '../history/audited-event.ts';
 import { ACCESS_CHANGED, notificationKinds } from './kinds.ts';
 import type { Notification } from './notification.ts';
@@ -15,11 +20,12 @@ export interface NotifiedEvent {
 }
 
 /** One type has one schema, by which the caller has checked the data. */
-type Rule = (data: unknown) => KindAndChanges;
+type Rule = (data: unknown) => KindAndChanges | undefined;
 const rules = new Map(Object.entries(notificationRules) as unknown as readonly (readonly [string, Rule])[]);
 
-/** An event of another type makes no notification. */
-export const isNotified = (type: string): boolean => rules.has(type);
+/** False: the event makes no notification, in any version. */
+export const isNotified = ({ type, data }: Pick<NotifiedEvent, 'type' | 'data'>): boolean =>
+  rules.has(type) && (type !== notifiedOnlyWith.type || Object.hasOwn(data, notifiedOnlyWith.member));
 
 export const notifiedTypes: readonly string[] = [...rules.keys()];
 
@@ -34,8 +40,9 @@ export const notifiedCategories: readonly string[] = [
 /** Deterministic, and a function of the event alone. In the order of `idx`. */
 export const notificationsOf = (event: NotifiedEvent): readonly Notification[] => {
   const rule = rules.get(event.type);
-  if (rule === undefined) return [];
-  const { kind, changed } = rule(event.data);
+  const made = rule?.(event.data);
+  if (made === undefined) return [];
+  const { kind, changed } = made;
   return [{ kind, changed, revision: event.revision + 1, ...resourceOf(kind, event) }];
 };
 
@@ -46,7 +53,7 @@ const resourceOf = (kind: KindAndChanges['kind'], event: NotifiedEvent): Resourc
   const { category, id } = placeOf(event.stream);
   const shown = shownResources.get(category);
   if (shown === undefined) throw new Error(`no resource of ${category} is shown`);
-  const resourceId = shown.shownId(id);
+  const resourceId = shown.shownId(id, event.data);
   const { resourceType } = notificationKinds[kind];
   return { resourceType, resourceId, path: shown.path?.(resourceId, event.data) };
 };

@@ -85,7 +85,7 @@ export const createProjectionRunner = (options: RunnerOptions): ProjectionRunner
     report = { ...report, position: checkpoint.position };
     const batches = store.subscribeToAll({
       after: checkpoint.position,
-      filter: { categories: projection.categories },
+      filter: { categories: projection.categories, having: projection.having },
       batchSize,
       signal,
     });

@@ -27,6 +27,8 @@ export interface Projection {
   restart?(client: ClientBase): Promise<void>;
   /** Other events only move the checkpoint. */
   readonly categories: readonly string[];
+  /** Narrows `categories`: other events of its type only move the checkpoint, too. */
+  readonly having?: EventFilter['having'];
   /** The events that change rows. A rebuild reads no others. Default: all of `categories`. */
   readonly rowEvents?: EventFilter;
   /**

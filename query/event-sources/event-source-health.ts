@@ -1,7 +1,11 @@
 import { notSeen, type EventSource, type EventSourceHealth } from '../../domain/event-sources/resource.ts';
 import { isoTimestampSql } from '../../shared/postgres/build-statement.ts';
 import { boundTo } from '../../shared/postgres/tenant-database.ts';
-import { freshnessColumns, freshnessSql, type Freshness } from '../../shared/follow-log/written-position.ts';
+import {
+  freshnessColumns,
+  freshnessOfAllSql,
+  type Freshness,
+} from '../../shared/follow-log/written-position.ts';
 import { consistentRead } from '../../shared/follow-log/consistent-read.ts';
 import type { ResourceReads } from '../resources/resource-reads.ts';
 
@@ -9,7 +13,10 @@ interface HealthRow extends EventSourceHealth {
   readonly sourceId: string;
 }
 
-/** Reads the account's own conversion events. @throws ReadModelBehindError */
+/**
+ * Reads the account's own conversion events, also those with a notification (`recordPositions`) whose writer has not
+ * recorded their position yet. @throws ReadModelBehindError
+ */
 export const healthOf = async (
   { database, progress }: ResourceReads,
   customerId: number,
@@ -23,7 +30,7 @@ export const healthOf = async (
     query: {
       name: 'event-source-health',
       text: `select ${freshnessColumns('f')}, coalesce(found.items, '[]') as items
-             from ${freshnessSql('$1', '$2', 'conversion_positions')} f, lateral (
+             from ${freshnessOfAllSql('$1', ['$2'], 'conversion_positions')} f, lateral (
                select json_agg(json_build_object(
                  'sourceId', h.source_id,
                  'status', h.status,

@@ -15,16 +15,19 @@ import { pagingParameters, pathIntegerId } from '../../shared/http/schemas.ts';
 import { resourceIdOf } from '../../shared/aggregate/ids.ts';
 import { ReadModelBehindError } from '../../shared/follow-log/consistent-read.ts';
 import { refuseIfBehind } from '../resources/refuse-if-behind.ts';
+import type { ResourceReads } from '../resources/resource-reads.ts';
 import { listResourcesRoute } from '../resources/list-resources.ts';
 import { healthOf } from './event-source-health.ts';
 import { eventSummaryRoute, type EventSummaryReads } from './event-summary.ts';
 import { receivedEventsRoute } from './received-events.ts';
 import { findEventSources, listEventSources } from './list.ts';
 
-export interface EventSourceDetails extends EventSummaryReads {
+interface EventSourceReads extends ResourceReads {
   readonly store: EventStore;
-  readonly snapshots: SnapshotStore;
+  readonly snapshots?: SnapshotStore;
 }
+
+export type EventSourceDetails = EventSourceReads & EventSummaryReads;
 
 const tag = 'Event Sources';
 
@@ -63,21 +66,31 @@ export const eventSourceRead = declaration({
   }),
 });
 
-const detailRoute = (reads: EventSourceDetails): Route =>
+const detailRoute = (reads: EventSourceReads): Route =>
   route({
     ...eventSourceRead,
     responses: { 200: { description: 'The event source', data: EventSourceResource } },
-    handle: async ({ params: { key }, query: { advertiserId }, request }) => {
-      const { customerId } = request.principal;
-      const source = await findOne(reads, customerId, key, advertiserId);
-      if (source?.status !== 'ACTIVE') throw notFound('event source');
-      const health = await healthOf(reads, customerId, [source]).catch(refuseIfBehind);
-      return { status: 200, data: eventSourceResource(source, health(source)) };
-    },
+    handle: async ({ params: { key }, query: { advertiserId }, request }) => ({
+      status: 200,
+      data: await readEventSource(reads, request.principal.customerId, key, advertiserId),
+    }),
   });
 
+/** @throws ApiError NOT_FOUND, SERVICE_UNAVAILABLE; VALIDATION_ERROR if several have the key */
+export const readEventSource = async (
+  reads: EventSourceReads,
+  customerId: number,
+  key: string,
+  advertiserId: number | undefined,
+): Promise<EventSourceResource> => {
+  const source = await findOne(reads, customerId, key, advertiserId);
+  if (source?.status !== 'ACTIVE') throw notFound('event source');
+  const health = await healthOf(reads, customerId, [source]).catch(refuseIfBehind);
+  return eventSourceResource(source, health(source));
+};
+
 const findOne = async (
-  reads: EventSourceDetails,
+  reads: EventSourceReads,
   customerId: number,
   key: string,
   advertiserId: number | undefined,

@@ -56,7 +56,8 @@ const paramsOf = ({ detail }: DetailOfKind, named: Record<string, string>): Requ
   return parsed.success ? (parsed.data as RequestParams) : undefined;
 };
 
-const unlessRefused = (error: unknown): undefined => {
+/** For a read whose caller takes a resource that is not there as undefined. */
+export const unlessRefused = (error: unknown): undefined => {
   if (error instanceof ApiError && error.body.code === 'NOT_FOUND') return undefined;
   throw error;
 };

@@ -2,7 +2,11 @@ import { kindsMatching } from '../../domain/notifications/matches.ts';
 import type { KeptNotification } from '../../domain/notifications/body.ts';
 import { START } from '../../shared/event-store/event-store.ts';
 import { consistentRead } from '../../shared/follow-log/consistent-read.ts';
-import { freshnessColumns, freshnessSql, type Freshness } from '../../shared/follow-log/written-position.ts';
+import {
+  freshnessColumns,
+  freshnessOfAllSql,
+  type Freshness,
+} from '../../shared/follow-log/written-position.ts';
 import { textArray } from '../../shared/postgres/binary-array.ts';
 import { isoTimestampSql } from '../../shared/postgres/build-statement.ts';
 import { boundTo } from '../../shared/postgres/tenant-database.ts';
@@ -144,7 +148,7 @@ const columns =
 /** The checkpoint and the rows in one snapshot: no row at or before `reached` comes later. */
 const feedSql = (entries: string): string => `
   select ${freshnessColumns('f')}, ${isoTimestampSql('clock_timestamp()')} as at, page.items
-  from ${freshnessSql('$1', '$2')} f, lateral (
+  from ${freshnessOfAllSql('$1', ['$2'], 'conversion_positions')} f, lateral (
     select coalesce(json_agg(json_strip_nulls(json_build_object(
         'position', e.position, 'idx', e.idx, 'id', e.id, 'kind', e.kind, 'resourceType', e.resource_type,
         'resourceId', e.resource_id, 'advertiserId', e.advertiser_id,

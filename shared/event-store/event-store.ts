@@ -119,6 +119,8 @@ export interface ReadAllOptions {
 export interface EventFilter {
   readonly categories?: readonly string[] | undefined;
   readonly types?: readonly string[] | undefined;
+  /** Leaves out the events of this type whose data lacks the member. */
+  readonly having?: { readonly type: string; readonly member: string } | undefined;
 }
 
 export interface SubscribeOptions {
@@ -201,10 +203,13 @@ export const categoryOf = (stream: string): string => {
 
 /** @param category default: of the event's stream */
 export const isWanted = (
-  { categories, types }: EventFilter,
-  { stream, type }: Pick<RecordedEvent, 'stream' | 'type'>,
+  { categories, types, having }: EventFilter,
+  { stream, type, data }: Pick<RecordedEvent, 'stream' | 'type' | 'data'>,
   category = categoryOf(stream),
-): boolean => categories?.includes(category) !== false && types?.includes(type) !== false;
+): boolean =>
+  categories?.includes(category) !== false &&
+  types?.includes(type) !== false &&
+  (type !== having?.type || Object.hasOwn(data, having.member));
 
 /** For positions that clients send. */
 export const isPosition = (store: Pick<EventStore, 'distance'>, text: string): text is Position => {

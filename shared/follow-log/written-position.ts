@@ -28,8 +28,8 @@ const freshnessOf = (written: readonly string[], projections: readonly ShownRead
   `(select greatest(${written.join(', ')}) as written, least(${projections.map(reachedSql).join(', ')}) as reached)`;
 
 /** SQL of a one-row table, in the snapshot of the query's rows. @param projection e.g. `$2` */
-export const freshnessSql = (customer: string, projection: string, table?: string): string =>
-  freshnessOf([writtenSql(customer, table)], [projection]);
+export const freshnessSql = (customer: string, projection: string): string =>
+  freshnessOf([writtenSql(customer)], [projection]);
 
 /** As fresh as the read model that lags most. @param table of further written positions */
 export const freshnessOfAllSql = (customer: string, projections: readonly string[], table?: string): string =>

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { BatchResult } from '../../domain/conversions/decide-batch.ts';
-import { freshnessColumns, freshnessSql } from '../../shared/follow-log/written-position.ts';
+import { freshnessColumns, freshnessOfAllSql } from '../../shared/follow-log/written-position.ts';
 import { consistentRead } from '../../shared/follow-log/consistent-read.ts';
 import { conflict, invalid, notFound, refusalOf, type ApiAnswer } from '../support/api-client.ts';
 import { startRunningService, type RunningService, type TestAccount } from '../support/running-service.ts';
@@ -403,7 +403,7 @@ const countsOf = async (key: string): Promise<unknown> => {
                from (select event_type, currency, sum(event_count) as count, sum(value_sum)::float8 as sum
                      from conversion_hours h join event_sources s on s.customer_id = h.customer_id and s.id = h.source_id
                      where s.customer_id = $1 and s.key = $3 group by 1, 2) c) as rows
-             from ${freshnessSql('$1', '$2', 'conversion_positions')} f`,
+             from ${freshnessOfAllSql('$1', ['$2'], 'conversion_positions')} f`,
       values: [account.customerId, 'conversions', key],
     },
   });

@@ -4,6 +4,8 @@ import {
   START,
   type EventBatch,
   type EventFilter,
+  type JsonObject,
+  type NewEvent,
   type Position,
 } from '../../shared/event-store/event-store.ts';
 import { until } from '../support/until.ts';
@@ -30,7 +32,7 @@ export const subscribeContract = (name: string, makeStore: MakeStore): void => {
       store().subscribeToAll({
         after,
         signal: ended.signal,
-        filter: { categories: more.categories, types: more.types },
+        filter: { categories: more.categories, types: more.types, having: more.having },
         ...(more.batchSize === undefined ? {} : { batchSize: more.batchSize }),
       });
 
@@ -110,6 +112,49 @@ export const subscribeContract = (name: string, makeStore: MakeStore): void => {
       await until(async () => seen.some(({ caughtUp }) => caughtUp));
       const { position } = await store().append(stream, typed('Ripened', 'Picked'), 'any');
       expect((await following).map(({ type }) => type)).toEqual(['Picked', 'Eaten', 'Picked']);
+      expectReached(store(), seen.at(-1)?.position, position);
+    });
+
+    it('delivers only the events of a type with the given member, from pages and from the tail', async () => {
+      const after = await store().head();
+      const stream = newStream('apple');
+      const made = (type: string, data: JsonObject) => ({
+        ...(sampleEvents(1)[0] as NewEvent),
+        type,
+        data,
+      });
+      const change = { before: 'green' };
+      await store().append(
+        stream,
+        [
+          made('Weighed', { grams: 180 }),
+          made('Weighed', { grams: 181, change }),
+          // Only of the data itself, not of what it contains.
+          made('Weighed', { grams: 182, by: { change }, note: '"change":' }),
+          made('Picked', { hour: 7 }),
+        ],
+        'no-stream',
+      );
+      const seen: EventBatch[] = [];
+      const following = takeUntil(
+        subscribe(after, {
+          categories: ['apple'],
+          having: { type: 'Weighed', member: 'change' },
+          batchSize: 2,
+        }),
+        (events, batch) => {
+          seen.push(batch);
+          return events.length === 3 && batch.caughtUp;
+        },
+      );
+      await until(async () => seen.some(({ caughtUp }) => caughtUp));
+      await store().append(stream, [made('Weighed', { grams: 183 })], 'any');
+      const { position } = await store().append(stream, [made('Weighed', { change: null })], 'any');
+      expect((await following).map(({ data }) => data)).toEqual([
+        { grams: 181, change },
+        { hour: 7 },
+        { change: null },
+      ]);
       expectReached(store(), seen.at(-1)?.position, position);
     });
 

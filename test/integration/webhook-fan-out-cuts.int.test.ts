@@ -20,13 +20,14 @@ const PATTERNS = [
   ['*'],
   ['advertiser.*'],
   ['campaign.phase_changed'],
-  ['webhook_subscription.*', 'creative.*'],
+  ['webhook_subscription.*', 'event_source.*'],
 ];
+const HEALTH_BEFORE = ['not_seen', 'needs_attention', undefined] as const;
 const ADVERTISERS = [undefined, [1], [2, 3]];
 
 const nat = (max: number): fc.Arbitrary<number> => fc.nat({ max });
 /** For one account, then the kind of step, and two choices for it. */
-const steps = fc.array(fc.tuple(nat(1), nat(14), nat(2), nat(3)), { minLength: 20, maxLength: 40 });
+const steps = fc.array(fc.tuple(nat(1), nat(15), nat(2), nat(3)), { minLength: 20, maxLength: 40 });
 const cuts = fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLength: 5 });
 
 /** Only what the aggregates allow. */
@@ -56,7 +57,8 @@ const logOf = (asked: readonly (readonly [number, number, number, number])[]): W
     } else if (kind === 5) {
       account.access(disabled.has(which) ? 'AccountEnabled' : 'AccountDisabled');
       if (!disabled.delete(which)) disabled.add(which);
-    } else if (status === undefined) {
+    } else if (kind === 15) account.logConversions(id, more, HEALTH_BEFORE[choice]);
+    else if (status === undefined) {
       const advertiserIds = ADVERTISERS[choice];
       account.subscribe(id, { eventTypes: PATTERNS[more] ?? [], ...(advertiserIds && { advertiserIds }) });
       live.set(id, 'active');

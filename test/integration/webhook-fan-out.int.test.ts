@@ -175,6 +175,39 @@ describe('which subscriptions get a notification', () => {
     expect(await kindsOf(TWO)).toEqual([]);
   });
 
+  it('of event sources whose health changed, without a row or a look-up for each stream', async () => {
+    account.subscribe(ONE, { eventTypes: ['event_source.*'], advertiserIds: [1] });
+    const first = account.logConversions(CAMPAIGN, 1, 'not_seen');
+    account.logConversions(CAMPAIGN, 1, undefined);
+    account.logConversions(randomUUID(), 2, 'not_seen');
+    const again = account.logConversions(CAMPAIGN, 1, 'needs_attention');
+    await project([1, 2]);
+    expect((await rows()).map(({ kind, message }) => [kind, message])).toEqual(
+      [first, again].map((event) => ['event_source.health_changed', firstMessage(event)]),
+    );
+    expect(await query('select data, advertiser_id from webhook_messages order by position')).toEqual(
+      [1, 3].map((revision) => ({
+        data: {
+          resourceType: 'EVENT_SOURCE',
+          resourceId: `shop-${CAMPAIGN}`,
+          revision,
+          changed: ['health'],
+          path: `/api/v2/buyer/event-sources/shop-${CAMPAIGN}?advertiserId=1`,
+        },
+        advertiser_id: 1,
+      })),
+    );
+    await projectLog(readModels.pool, log, [2], notificationsProjection);
+    expect(await query('select revision::int, advertiser_id from notifications order by position')).toEqual([
+      { revision: 1, advertiser_id: 1 },
+      { revision: 1, advertiser_id: 2 },
+      { revision: 3, advertiser_id: 1 },
+    ]);
+    expect(await query('select * from webhook_streams union all select * from notification_streams')).toEqual(
+      [],
+    );
+  });
+
   it('with the filters of the moment of the event', async () => {
     account.subscribe(ONE, { eventTypes: ['advertiser.archived'] });
     account.archiveAdvertiser(1);

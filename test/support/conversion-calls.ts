@@ -4,7 +4,7 @@ import type { LogCall } from '../../command/conversions/log-call.ts';
 import { createWaitingBytes } from '../../command/conversions/waiting-bytes.ts';
 import { createSourceLedger, type SourceLedgerOptions } from '../../command/conversions/source-ledger.ts';
 import { noSegments } from '../../command/conversions/segments.ts';
-import type { ConversionsLogged } from '../../domain/conversions/events.ts';
+import type { ConversionsLogged, Health } from '../../domain/conversions/events.ts';
 import { conversionStream } from '../../domain/conversions/events.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 
@@ -16,7 +16,12 @@ export const CUSTOMER = 7;
 export const SOURCE = '0f6a0a4f-7c11-5d9b-9a51-6f7b0f382f5e';
 export const STREAM = conversionStream(CUSTOMER, SOURCE);
 
-export const openSource: SourceFacts = { advertiserId: 11, isArchived: false, isAdvertiserArchived: false };
+export const openSource: SourceFacts = {
+  key: 'shop',
+  advertiserId: 11,
+  isArchived: false,
+  isAdvertiserArchived: false,
+};
 
 export const item = (eventId: string, members: object = {}): object => ({
   eventId,
@@ -55,6 +60,21 @@ export const ledgerOn = (store: EventStore, options: Partial<SourceLedgerOptions
     pause: async () => undefined,
     ...options,
   });
+
+/** @returns the health after each change @throws Error unless exactly the events that change it contain the change */
+export const healthChangesIn = (
+  logged: readonly Pick<ConversionsLogged, 'health' | 'healthChange'>[],
+): readonly Health[] => {
+  let before: Health = 'not_seen';
+  return logged.flatMap(({ health, healthChange }, revision) => {
+    const recorded = JSON.stringify(healthChange);
+    const made = health === before ? undefined : { before, eventSourceId: openSource.key };
+    if (recorded !== JSON.stringify(made))
+      throw new Error(`event ${revision}: ${before} to ${health}, recorded: ${recorded}`);
+    before = health;
+    return made === undefined ? [] : [health];
+  });
+};
 
 /** The events in the source's stream. */
 export const loggedIn = async (store: Pick<EventStore, 'readStream'>, stream = STREAM) => {

@@ -6,8 +6,8 @@ import type { Projection } from '../../projections/engine/projection.ts';
 import { webhookFanOut } from '../../projections/webhook-fan-out.ts';
 import { printPosition } from '../../shared/event-store/dense-position.ts';
 import {
-  categoryOf,
   comparePositions,
+  isWanted,
   type EventStore,
   type JsonObject,
   type RecordedEvent,
@@ -74,6 +74,12 @@ export interface AccountEvents {
   readonly createCampaign: (campaignId: string, advertiserId: number) => RecordedEvent;
   /** `campaign.phase_changed`. */
   readonly pauseCampaign: (campaignId: string) => RecordedEvent;
+  /** `event_source.health_changed`, unless `before` is undefined. */
+  readonly logConversions: (
+    sourceId: string,
+    advertiserId: number,
+    before: 'not_seen' | 'needs_attention' | undefined,
+  ) => RecordedEvent;
   readonly subscribe: (subscriptionId: string, definition?: JsonObject) => RecordedEvent;
   /** An event of the subscription without its prefix: `Paused`, `Deleted`. */
   readonly change: (subscriptionId: string, type: string, data?: JsonObject) => RecordedEvent;
@@ -95,6 +101,23 @@ export const accountIn = ({ append }: WebhookLog, customerId: number): AccountEv
     }),
   pauseCampaign: (id) =>
     append({ customerId, stream: `campaign-${customerId}-${id}`, type: 'CampaignPaused' }),
+  logConversions: (sourceId, advertiserId, before) =>
+    append({
+      customerId,
+      stream: `conversions-${customerId}-${sourceId}`,
+      type: 'ConversionsLogged',
+      data: {
+        advertiserId,
+        chunk: 0,
+        last: true,
+        rejected: 0,
+        health: 'receiving',
+        ...(before && { healthChange: { before, eventSourceId: `shop-${sourceId}` } }),
+        eventIds: ['a'],
+        eventTimes: [1],
+        eventTypes: { of: ['purchase'] },
+      },
+    }),
   subscribe: (subscriptionId, definition = {}) =>
     append({
       customerId,
@@ -135,7 +158,7 @@ export const projectLog = async (
     const batch = rest.slice(0, sizes[n % sizes.length]);
     rest = rest.slice(batch.length);
     const last = batch.at(-1)?.position ?? checkpoint.position;
-    const own = batch.filter(({ stream }) => projection.categories.includes(categoryOf(stream)));
+    const own = batch.filter((event) => isWanted(projection, event));
     ({ checkpoint } = await commitBatch(pool, projection, checkpoint, {
       events: own,
       position: last,

@@ -8,7 +8,15 @@ import {
   type EventStore,
 } from '../../shared/event-store/event-store.ts';
 import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
-import { callOf, clock, item, ledgerOn, loggedIn, NOW_MS } from '../support/conversion-calls.ts';
+import {
+  callOf,
+  healthChangesIn,
+  clock,
+  item,
+  ledgerOn,
+  loggedIn,
+  NOW_MS,
+} from '../support/conversion-calls.ts';
 import { createModel } from '../support/conversion-model.ts';
 
 /**
@@ -38,11 +46,18 @@ const someItem = fc.oneof(
     ),
   },
 );
+const invalid = fc.constantFrom<unknown>(item(''), null, 5);
 type Fate = 'ok' | 'lost' | 'unanswered' | 'late' | 'ended' | 'cold';
 const fate = fc.constantFrom<Fate>('ok', 'ok', 'ok', 'lost', 'unanswered', 'late', 'ended', 'cold');
 const plan = fc.record({
   calls: fc.array(
-    fc.record({ items: fc.array(someItem, { minLength: 1, maxLength: 12 }), process: fc.nat(1) }),
+    fc.record({
+      items: fc.oneof(
+        { weight: 3, arbitrary: fc.array(someItem, { minLength: 1, maxLength: 12 }) },
+        { weight: 1, arbitrary: fc.array(invalid, { minLength: 1, maxLength: 3 }) },
+      ),
+      process: fc.nat(1),
+    }),
     { minLength: 1, maxLength: 14 },
   ),
   fates: fc.array(fate, { maxLength: 30 }),
@@ -82,7 +97,7 @@ const untilAnswered = async (ledger: () => SourceLedger, call: LogCall) => {
 };
 
 it(`given random calls and faults, answers as the model does: ${RUNS} runs`, async () => {
-  let [faults, calls] = [0, 0];
+  let [faults, calls, changes] = [0, 0, 0];
   await fc.assert(
     fc.asyncProperty(plan, async ({ calls: planned, fates, together, oneByOne }) => {
       const truth = createMemoryEventStore(clock);
@@ -117,6 +132,7 @@ it(`given random calls and faults, answers as the model does: ${RUNS} runs`, asy
         await Promise.all(submitted.map(async ({ call, result }) => [call, await result] as const)),
       );
       const logged = await loggedIn(truth);
+      changes += healthChangesIn(logged).length;
       const keys = logged.flatMap(({ eventIds, eventTypes: { of, indexes } }) =>
         eventIds.map((id, n) => `${of[indexes?.[n] ?? 0]} ${id}`),
       );
@@ -144,5 +160,7 @@ it(`given random calls and faults, answers as the model does: ${RUNS} runs`, asy
     }),
     { numRuns: RUNS },
   );
-  process.stdout.write(`conversion ledger: ${RUNS} runs, ${calls} calls, ${faults} faults, 0 divergences\n`);
+  process.stdout.write(
+    `conversion ledger: ${RUNS} runs, ${calls} calls, ${changes} changes of health, ${faults} faults, 0 divergences\n`,
+  );
 }, 600_000);

@@ -12,8 +12,8 @@ import { ACCESS_CHANGED, publicKinds, exampleNotification } from '../../domain/n
 import { EventTypes, kindsMatching, matchesKind } from '../../domain/notifications/matches.ts';
 import {
   advertiserOfEvent,
+  isNotified,
   notificationsOf,
-  notifiedCategories,
 } from '../../domain/notifications/notifications-of.ts';
 import { notificationIdOf } from '../../shared/aggregate/ids.ts';
 
@@ -25,6 +25,7 @@ const creative = `creative-7-${uuid}`;
 const syndication = `syndication-7-${uuid}`;
 const webhook = `webhook-7-${uuid}`;
 const round = `proposalRequest-7-${uuid}`;
+const conversions = `conversions-7-${uuid}`;
 
 const syncOf = (...actions: readonly string[]) => ({
   taskId: uuid,
@@ -53,6 +54,13 @@ const cases: readonly (readonly [string, string, object, string, ...(readonly st
     'proposal_request.updated',
     'summary',
     'perSeller',
+  ],
+  [
+    conversions,
+    'ConversionsLogged',
+    { advertiserId: 101, healthChange: { before: 'not_seen', eventSourceId: 'a shop/é?' } },
+    'event_source.health_changed',
+    'health',
   ],
   [advertiser, 'AdvertiserCreated', { advertiserId: 101 }, 'advertiser.created'],
   [
@@ -179,7 +187,10 @@ describe('notifications of an event', () => {
 
   it('silent events make none', () => {
     for (const type of silent) expect(notificationsIn(`audience-7-${uuid}`, type, {})).toEqual([]);
-    expect(notifiedCategories).not.toContain('conversions');
+    expect(isNotified({ type: 'ConversionsLogged', data: { advertiserId: 101, health: 'receiving' } })).toBe(
+      false,
+    );
+    expect(notificationsIn(conversions, 'ConversionsLogged', { advertiserId: 101 })).toEqual([]);
   });
 
   it('names the resource as the API shows it', () => {
@@ -194,6 +205,7 @@ describe('notifications of an event', () => {
         `creative CREATIVE cre_${digits} /api/v2/buyer/creatives/cre_${digits}/detail`,
         `proposalRequest PROPOSAL_REQUEST prq_${digits} /api/v2/buyer/campaigns/cmp_${digits}/proposal-requests/prq_${digits}`,
         `syndication SYNDICATION syn_${digits} `,
+        'conversions EVENT_SOURCE a shop/é? /api/v2/buyer/event-sources/a%20shop%2F%C3%A9%3F?advertiserId=101',
         `task TASK ${uuid} /api/v2/buyer/tasks/${uuid}`,
         `webhook WEBHOOK_SUBSCRIPTION whs_${digits} /api/v2/buyer/webhook-subscriptions/whs_${digits}`,
         'account ACCOUNT 7 ',
@@ -211,6 +223,7 @@ describe('notifications of an event', () => {
     expect(advertiserOf(advertiser, 'AdvertiserArchived', {})).toBe(101);
     expect(advertiserOf(creative, 'CreativeCreated', { advertiserId: 101 })).toBe(101);
     expect(advertiserOf(creative, 'CreativeArchived', {})).toBeUndefined();
+    expect(advertiserOf(conversions, 'ConversionsLogged', { advertiserId: 101 })).toBe(101);
     expect(advertiserOf('account-7', 'AccountDisabled', {})).toBeUndefined();
   });
 
@@ -240,8 +253,19 @@ describe('the body', () => {
       .map(([stream, type, data]) => notificationsIn(stream, type, data)[0]);
     const example = exampleNotification(kind);
     expect(made[0]).toMatchObject({ kind, resourceType: example.resourceType });
-    const shape = (path = '', id = '') => path.replace(id, '{id}').replace(/cmp_[0-9a-f]{32}/, '{campaign}');
+    const shape = (path = '', id = '') =>
+      path
+        .replace(encodeURIComponent(id), '{id}')
+        .replace(/cmp_[0-9a-f]{32}/, '{campaign}')
+        .replace(/advertiserId=\d+/, '{advertiser}');
     expect(shape(made[0]?.path, made[0]?.resourceId)).toBe(shape(example.path, example.resourceId));
+  });
+
+  it('links to the present state if the event and the resource have different streams', () => {
+    const one = { ...exampleNotification('event_source.health_changed'), ...kept };
+    expect(notificationBody(one, 'https://exchange.test').data.url).toBe(
+      'https://exchange.test/api/v2/buyer/event-sources/web-shop?advertiserId=12345',
+    );
   });
 
   it('links to the state at the event', () => {

@@ -2,7 +2,16 @@ import { describe, expect, it } from '@jest/globals';
 import { AppendOutcomeUnknownError, type EventStore } from '../../shared/event-store/event-store.ts';
 import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
 import type { CallOutcome } from '../../command/conversions/log-call.ts';
-import { callOf, clock, item, items, ledgerOn, loggedIn, openSource } from '../support/conversion-calls.ts';
+import {
+  callOf,
+  healthChangesIn,
+  clock,
+  item,
+  items,
+  ledgerOn,
+  loggedIn,
+  openSource,
+} from '../support/conversion-calls.ts';
 
 /** More ids than fit into one event. */
 const MANY = 4_000;
@@ -117,6 +126,116 @@ describe('a call', () => {
     expect(await ledgerOn(store).submit(callOf(events))).toEqual(done(900, 0));
     for (const one of await loggedIn(store))
       expect(Buffer.byteLength(JSON.stringify(one))).toBeLessThan(900_000);
+  });
+});
+
+describe('the change of health', () => {
+  const broken = [item(''), 5];
+  const changes = async (store: EventStore) => healthChangesIn(await loggedIn(store));
+
+  it('is in the event that changes it, and in no other', async () => {
+    const store = createMemoryEventStore(clock);
+    for (const events of [items('a'), items('b'), broken, broken, items('a'), items('c'), items('d')]) {
+      await ledgerOn(store).submit(callOf(events));
+    }
+    expect((await loggedIn(store)).map(({ healthChange }) => healthChange)).toEqual([
+      { before: 'not_seen', eventSourceId: 'shop' },
+      undefined,
+      { before: 'receiving', eventSourceId: 'shop' },
+      undefined,
+      { before: 'needs_attention', eventSourceId: 'shop' },
+      undefined,
+    ]);
+  });
+
+  it('is recorded if the first call has nothing valid', async () => {
+    const store = createMemoryEventStore(clock);
+    await ledgerOn(store).submit(callOf(broken));
+    expect(await changes(store)).toEqual(['needs_attention']);
+  });
+
+  it('is in one event of a call of several events', async () => {
+    const store = createMemoryEventStore(clock);
+    await ledgerOn(store, { chunkBytesMax: 4_400 }).submit(callOf(items('a', 'b', 'c', 'd', 'e', 'f')));
+    expect((await loggedIn(store)).length).toBeGreaterThan(1);
+    expect(await changes(store)).toEqual(['receiving']);
+  });
+
+  it('is that of the calls before it in the same append', async () => {
+    const store = createMemoryEventStore(clock);
+    const ledger = ledgerOn(store);
+    await Promise.all(
+      [items('a'), broken, items('a'), items('b'), items('c'), broken].map((events) =>
+        ledger.submit(callOf(events)),
+      ),
+    );
+    expect(await changes(store)).toEqual(['receiving', 'needs_attention', 'receiving', 'needs_attention']);
+  });
+
+  it('is decided again after a conflict with another process', async () => {
+    const store = createMemoryEventStore(clock);
+    const one = ledgerOn(store);
+    await one.submit(callOf(items('a')));
+    await ledgerOn(store).submit(callOf(broken));
+    // The index of the first ledger still has the health before that.
+    await one.submit(callOf(items('b')));
+    await one.submit(callOf(broken));
+    expect(await changes(store)).toEqual(['receiving', 'needs_attention', 'receiving', 'needs_attention']);
+  });
+
+  it.each([
+    ['nothing in between', [], ['receiving']],
+    ['calls that change it in between', [broken], ['receiving', 'needs_attention', 'receiving']],
+  ])('is neither lost nor repeated by a call that is resumed, with %s', async (_, between, expected) => {
+    const store = createMemoryEventStore(clock);
+    let left = 1;
+    const ending: EventStore = {
+      ...store,
+      appendBytesMax: 1,
+      append: async (...appended) => {
+        if (left === 0) throw new AppendOutcomeUnknownError('ended');
+        left -= 1;
+        return store.append(...appended);
+      },
+    };
+    const call = callOf(items('a', 'b', 'c', 'd', 'e', 'f'));
+    const small = { chunkBytesMax: 4_400 };
+    await expect(ledgerOn(ending, small).submit(call)).rejects.toBeInstanceOf(AppendOutcomeUnknownError);
+    for (const events of between) await ledgerOn(store).submit(callOf(events));
+    expect(await ledgerOn(store, small).submit(call)).toEqual(done(6, 0));
+    expect(await ledgerOn(store).submit(call)).toEqual(done(6, 0));
+    expect(await changes(store)).toEqual(expected);
+  });
+
+  it('is not recorded by a test, a preview or a repeated call', async () => {
+    const store = createMemoryEventStore(clock);
+    const ledger = ledgerOn(store);
+    const first = callOf(items('a'));
+    await ledger.submit(first);
+    await ledger.submit(callOf(broken, { mode: 'test', testEventCode: 'T1' }));
+    await ledger.submit(callOf(broken, { mode: 'preview' }));
+    await ledger.submit(first);
+    await ledger.submit(callOf(items('b')));
+    expect(await changes(store)).toEqual(['receiving']);
+  });
+
+  it('by an event of 0.2.0 is not in a later event', async () => {
+    const store = createMemoryEventStore(clock);
+    const ofOld: EventStore = {
+      ...store,
+      append: (stream, events, ...more) =>
+        store.append(
+          stream,
+          events.map((event) => {
+            const { healthChange: _, ...data } = event.data;
+            return { ...event, data };
+          }),
+          ...more,
+        ),
+    };
+    await ledgerOn(ofOld).submit(callOf(items('a')));
+    await ledgerOn(store).submit(callOf(items('b')));
+    expect((await loggedIn(store)).map(({ healthChange }) => healthChange)).toEqual([undefined, undefined]);
   });
 });
 

@@ -11,11 +11,8 @@ export type BodyOf = (
 
 export interface MessageBodyOptions {
   readonly baseUrl: () => string;
-  /** As the API showed it after the event; undefined if it shows nothing. */
-  readonly readResource: (
-    customerId: number,
-    message: Pick<KeptNotification, 'path' | 'revision'>,
-  ) => Promise<unknown>;
+  /** As the link of the message answers; undefined if it shows nothing. */
+  readonly readResource: (customerId: number, message: KeptNotification) => Promise<unknown>;
   readonly log: Pick<Logger, 'warn'>;
 }
 

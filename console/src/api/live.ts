@@ -114,6 +114,7 @@ const shownAt: Readonly<Record<string, RegExp>> = {
   ADVERTISER: /\/advertisers(?:\/\d+(?:\/(?:history|explain|diff))?)?$/,
   CAMPAIGN: /\/campaigns/,
   CREATIVE: /\/(?:creatives|submissions)/,
+  EVENT_SOURCE: /\/event-sources/,
   PROPOSAL_REQUEST: /\/proposal/,
   SYNDICATION: /\/syndication-status/,
   TASK: /\/(?:tasks|audiences|catalogs|event-sources)/,
@@ -129,7 +130,8 @@ const showsCounts = (path: string): boolean =>
 
 /** A path with the id of another resource of the same kind does not show this one. */
 const isOfAnother = (path: string, resourceId: string): boolean => {
-  const [prefix] = /^[a-z]+_/.exec(resourceId) ?? [];
+  // Not a key of the buyer, which may begin like an id.
+  const [prefix] = /^[a-z]+_(?=[0-9a-f]{32}$)/.exec(resourceId) ?? [];
   const [named] = (prefix !== undefined && new RegExp(`(?<=/)${prefix}\\w+`).exec(path)) || [];
   return named !== undefined && named !== resourceId;
 };

@@ -57,7 +57,7 @@ const fillOnce = async (
   return withChildSignal(options.signal, async ({ signal }) => {
     const batches = store.subscribeToAll({
       after: checkpoint.position,
-      filter: projection.rowEvents ?? { categories: projection.categories },
+      filter: { categories: projection.categories, having: projection.having, ...projection.rowEvents },
       batchSize: BATCH_SIZE,
       signal,
     });

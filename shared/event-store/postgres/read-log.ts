@@ -2,7 +2,12 @@ import { setImmediate } from 'node:timers/promises';
 import { types, type CustomTypesConfig, type Pool, type QueryArrayConfig } from 'pg';
 import { coalesce } from '../../async/coalesce.ts';
 import { boolArray, int4Array, int8Array, textArray } from '../../postgres/binary-array.ts';
-import { EventStoreUnavailableError, type ReadStreamOptions, type RecordedEvent } from '../event-store.ts';
+import {
+  EventStoreUnavailableError,
+  isWanted,
+  type ReadStreamOptions,
+  type RecordedEvent,
+} from '../event-store.ts';
 import type { DenseLog } from '../dense-log.ts';
 import { eventOf, type Row } from './recorded-row.ts';
 
@@ -82,16 +87,23 @@ const inSlices = async <Made>(rows: readonly Row[], made: (row: Row) => Made): P
   return all;
 };
 
+const READ_LOG = 'select * from read_log($1, $2, $3, $4, $5) r';
+/** Postgres searches the text, so that a large event without the member is not sent and parsed. */
+const READ_LOG_HAVING = `${READ_LOG} where r.type is distinct from $6 or strpos(r.data, $7) > 0`;
+
 const pageReader =
   (query: Query, made: (row: Row) => RecordedEvent): DenseLog['readPage'] =>
-  async (after, { limit, categories, types: ofTypes }) => {
+  async (after, { limit, categories, types: ofTypes, having }) => {
     const values = [after, limit, PAGE_BYTES_MAX, categories ?? null, ofTypes ?? null];
-    const rows = await query('read_log', 'select * from read_log($1, $2, $3, $4, $5)', values);
+    const rows = await (having === undefined
+      ? query('read_log', READ_LOG, values)
+      : query('read_log_having', READ_LOG_HAVING, [...values, having.type, `"${having.member}":`]));
     // The last row describes the page.
     const [last, , considered, , , , , , ofPayload] = rows.pop() as Row;
     const [count, bytes] = [Number(considered), Number(ofPayload)];
     return {
-      events: await inSlices(rows, made),
+      // The text may also be that of a member inside another one.
+      events: (await inSlices(rows, made)).filter((event) => isWanted({ having }, event)),
       count,
       last: Number(last ?? 0),
       bytes,
