@@ -2,14 +2,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { readConfig } from '../../app/config.ts';
 import { createAccount } from '../../app/create-account.ts';
 import type { Installation } from '../../app/installation.ts';
 import { playCustomer } from '../examples/play.ts';
 import { readPaths } from '../examples/read-paths.ts';
 import { breakingChanges } from '../support/breaking-changes.ts';
-import { buildRelease, isInHistory, type BuiltRelease } from '../support/built-release.ts';
+import { buildRelease, describeWithRelease, type BuiltRelease } from '../support/built-release.ts';
 import { shippedProgram } from '../support/bundles.ts';
 import { freePort } from '../support/free-port.ts';
 import { generousLimits } from '../support/generous-limits.ts';
@@ -36,11 +36,7 @@ import { buyOn, emptyPurchases, subscribeOn, summaryOf } from './upgrade-buyer.t
  * docs/operate/restarts.md says.
  */
 
-const isThere = await isInHistory(lastRelease);
-if (!isThere) {
-  process.stderr.write(`the history lacks ${lastRelease.commit}: the release itself is not started\n`);
-}
-const describeWithHistory = isThere ? describe : describe.skip;
+const describeRelease = await describeWithRelease(lastRelease);
 
 const OURS = shippedProgram('main.js');
 /** Without campaigns and creatives: workers write them, too, so results would not be predictable. */
@@ -54,7 +50,7 @@ interface Node {
   readonly program: Program;
 }
 
-describeWithHistory(`version ${lastRelease.version}, then this one`, () => {
+describeRelease(`version ${lastRelease.version}, then this one`, () => {
   let release: BuiltRelease;
   let database: TestDatabase;
   let folder: string;

@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { describe } from '@jest/globals';
 import type { Release } from './releases.ts';
 
 const run = promisify(execFile);
@@ -14,11 +15,22 @@ export interface BuiltRelease {
 }
 
 /** False in a shallow clone, and where there is no history. */
-export const isInHistory = ({ commit }: Release): Promise<boolean> =>
+const isInHistory = ({ commit }: Release): Promise<boolean> =>
   run('git', ['cat-file', '-e', `${commit}^{commit}`]).then(
     () => true,
     () => false,
   );
+
+/** A suite that starts the release. Without its commit, its tests are skipped, or fail under `CI=true`. */
+export const describeWithRelease = async (
+  release: Release,
+): Promise<typeof describe | typeof describe.skip> => {
+  if (await isInHistory(release)) return describe;
+  const missing = `the history lacks ${release.commit}, version ${release.version}`;
+  if (process.env['CI'] === 'true') throw new Error(`${missing}: git fetch --unshallow`);
+  process.stderr.write(`${missing}: its tests are skipped\n`);
+  return describe.skip;
+};
 
 /** The release's own sources, packages and bundler, in a temporary folder. */
 export const buildRelease = async ({ version, commit }: Release): Promise<BuiltRelease> => {
