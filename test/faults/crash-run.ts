@@ -8,7 +8,7 @@ import { readConfig } from '../../app/config.ts';
 import { failpointNames as allFailpoints } from '../../shared/async/failpoints.ts';
 import { openWithLongTimeouts } from '../support/open-with-long-timeouts.ts';
 import type { EventsIn } from '../support/test-stores.ts';
-import { allAreas, type ClientState } from './kit/buyer/client-state.ts';
+import { crashRunAreas, type ClientState } from './kit/buyer/client-state.ts';
 import { checkHistory, type Findings } from './kit/checker.ts';
 import { runClient } from './kit/client.ts';
 import { referencedStoresOf } from './kit/partial-writes.ts';
@@ -176,10 +176,10 @@ const areasOf = (index: number, accounts: number): Pick<ClientState, 'areas' | '
   const place = Math.floor(index / accounts);
   return {
     areas: [
-      allAreas[place % allAreas.length] ?? 'advertisers',
-      ...allAreas.filter((area) => area !== 'engines'),
+      crashRunAreas[place % crashRunAreas.length] ?? 'advertisers',
+      ...crashRunAreas.filter((area) => area !== 'engines'),
     ],
-    engineId: 1 + Math.floor(place / allAreas.length),
+    engineId: 1 + Math.floor(place / crashRunAreas.length),
   };
 };
 

@@ -3,26 +3,19 @@ import type { Pool } from 'pg';
 import { ATTEMPTS_MAX } from '../../command/workers/syndication/syndication-work.ts';
 import { createAccount } from '../../app/create-account.ts';
 import type { Installation } from '../../app/installation.ts';
-import { syndicationEvents, type SyndicationEvent } from '../../domain/syndication/events.ts';
 import type { SyndicationResource } from '../../domain/syndication/resource.ts';
-import { evolve, initialState, type SyndicationState } from '../../domain/syndication/syndication.ts';
 import { sleep } from '../../shared/async/backoff.ts';
 import { readConfig } from '../../app/config.ts';
-import {
-  categoryOf,
-  START,
-  type EventStore,
-  type RecordedEvent,
-} from '../../shared/event-store/event-store.ts';
-import { derivedId } from '../../shared/aggregate/ids.ts';
+import type { RecordedEvent } from '../../shared/event-store/event-store.ts';
 import { openWithLongTimeouts } from '../support/open-with-long-timeouts.ts';
-import { apiOf, type Api } from '../support/api-client.ts';
+import { apiOf } from '../support/api-client.ts';
 import { startOwnRedis } from '../support/own-redis.ts';
 import { startSandboxAgent, type Behaviour, type SandboxAgent } from '../support/sandbox-agent.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import { createRandom, type Random } from './kit/random.ts';
 import { startSupervisor, type Supervisor } from './kit/supervisor.ts';
-import { legalSteps } from '../support/legal-transitions.ts';
+import { postUntilDone, setUp, syncSources, toggleSome, type Buyer } from './kit/syndicating-buyer.ts';
+import { checkSyndication, recordsOf, settle, type SyndicationFindings } from './kit/syndication-checks.ts';
 
 export interface SyndicationRunOptions {
   readonly seed: number;
@@ -69,33 +62,12 @@ export interface SyndicationRunReport {
   /** During those 60 s, more processes were runnable than there are processors. */
   readonly wasBusy: boolean;
   /** Each must be empty or 0. */
-  readonly findings: {
+  readonly findings: SyndicationFindings & {
     /** Work that still waits five minutes after the end. */
     readonly stuck: readonly string[];
-    readonly notInLastState: number;
-    readonly illegalTransitions: readonly string[];
-    /** Records with their agent. */
-    readonly unexpectedAtAgent: readonly string[];
-    readonly missingAtAgent: number;
-    /** Audiences whose members differ between the agent and the service. */
-    readonly otherMembers: number;
-    /** Effects of one call after the first. */
-    readonly repeatedEffects: number;
-    /**
-     * Keys of calls for an event source or a catalog that no started generation of a record has. Each generation has
-     * one key and each key one effect, so a generation has at most one effect.
-     */
-    readonly otherKeys: readonly string[];
-    /** Records that FAILED for reasons other than the planned behaviour of agents and kills. */
-    readonly failed: readonly string[];
   };
 }
 
-const SOURCES = ['s1', 's2'] as const;
-const CATALOGS = ['c1', 'c2'] as const;
-const AUDIENCES = ['a1', 'a2'] as const;
-const RESOURCES = [...SOURCES, ...CATALOGS, ...AUDIENCES];
-const PEOPLE = 1_500;
 /** Time from a worker's first job until it is killed. */
 const ALIVE_MS = { min: 100, max: 500 };
 const SETTLE_MS_MAX = 60_000;
@@ -154,10 +126,7 @@ export const syndicationRun = async (options: SyndicationRunOptions): Promise<Sy
     const wasBusy = isBusy();
     const stuck = await settle(installation.pool, STUCK_MS_MIN - SETTLE_MS_MAX);
     over('settling');
-    const records = await recordsOf(buyer);
-    const streams = await historyOf(installation.store);
-    const states = await Promise.all(agents.map((agent) => agent.state()));
-    const comparison = await compareWithAgents(records, buyer, await membersOf(installation.pool));
+    const { records, streams, states, findings } = await checkSyndication(installation, buyer, wanted);
     over('comparing');
     const afterCrowd = await runWithCrowd(installation, supervisor.ports[0], agents, options.crowd);
     over('crowd');
@@ -174,14 +143,7 @@ export const syndicationRun = async (options: SyndicationRunOptions): Promise<Sy
       afterCrowd,
       findings: {
         stuck,
-        notInLastState: records.filter((record) => record.enabled !== wanted.get(keyOf(record))).length,
-        illegalTransitions: [...streams.values()].flatMap(illegalTransitionsOf),
-        otherKeys: otherKeysOf(
-          states.flatMap(({ takes }) => takes),
-          streams,
-        ),
-        failed: records.filter(isUnexplained).map((one) => `${keyOf(one)}: ${one.errorMessage}`),
-        ...comparison,
+        ...findings,
       },
     };
   } finally {
@@ -199,94 +161,6 @@ const MODES: readonly Behaviour['mode'][] = ['works', 'works', 'submitted', 'sub
 /** The index of the API process; it is killed with every fifth kill of a worker. */
 const API = 0;
 const API_KILL_EVERY = 5;
-
-/** The maximum of one call in the specification. */
-const SYNC_MAX = 50;
-
-interface Buyer {
-  readonly api: Api;
-  readonly advertiser: string;
-  readonly agents: readonly {
-    readonly id: string;
-    readonly agent: SandboxAgent;
-    readonly accountId: string;
-  }[];
-}
-
-const setUp = async (
-  api: Api,
-  sandboxes: readonly SandboxAgent[],
-  sources: readonly string[] = SOURCES,
-): Promise<Buyer> => {
-  let calls = 0;
-  const post = <Data>(path: string, body: unknown): Promise<Data> =>
-    postUntilDone<Data>(api, path, body, `set-up-number-${String((calls += 1)).padStart(6, '0')}`);
-  const advertiser = String((await post<{ id: number }>('/advertisers', { name: 'Acme' })).id);
-  await syncSources(api, advertiser, sources);
-  await post(`/advertisers/${advertiser}/catalogs/sync`, {
-    catalogs: CATALOGS.map((catalog_id) => ({ catalog_id, type: 'product', items: [{ sku: '1' }] })),
-  });
-  await post(`/advertisers/${advertiser}/audiences/sync`, {
-    audiences: AUDIENCES.map((audienceId) => ({
-      audienceId,
-      add: Array.from({ length: PEOPLE }, (_, n) => person(n)),
-    })),
-  });
-  const agents: Buyer['agents'][number][] = [];
-  for (const [n, agent] of sandboxes.entries()) {
-    const accountId = `acct-${n}`;
-    const { id } = await post<{ id: string }>('/adcp-agents', {
-      name: `Agent ${n}`,
-      ...(n === 0 ? { url: agent.a2aUrl, protocol: 'A2A' } : { url: agent.url, protocol: 'MCP' }),
-      auth: { type: 'bearer', token: agent.token },
-      accountId,
-    });
-    agents.push({ id, agent, accountId });
-  }
-  return { api, advertiser, agents };
-};
-
-/** Repeats of one request: a busy machine answers 503. */
-const TRIES_MAX = 20;
-
-const postUntilDone = async <Data>(api: Api, path: string, body: unknown, key: string): Promise<Data> => {
-  let text = '';
-  for (let tries = 0; tries < TRIES_MAX; tries++) {
-    const answer = await api.post<Data>(path, body, { 'Idempotency-Key': key });
-    if (answer.status < 300) return answer.body.data;
-    text = answer.text;
-    await sleep(250);
-  }
-  throw new Error(`${path} never succeeded: ${text}`);
-};
-
-const person = (n: number) => ({ externalId: `p${n}`, hashedEmail: n.toString(16).padStart(64, '0') });
-
-/** Undefined if the process was killed during the call, so that the outcome is unknown. */
-const undefinedIfCut = <Answer>(call: Promise<Answer>): Promise<Answer | undefined> =>
-  call.catch(() => undefined);
-/** A killed process is ready again within this time, also on a busy machine. */
-const RESTART_MS_MAX = 120_000;
-
-/** Adds one person and removes one. Repeats both if the outcome is unknown. */
-const changeAudience = async ({ api, advertiser }: Buyer, random: Random): Promise<void> => {
-  const audienceId = random.pick(AUDIENCES);
-  const [come, gone] = [random.below(PEOPLE), random.below(PEOPLE)];
-  const remove = come === gone ? [] : [{ externalId: `p${gone}` }];
-  const body = { audiences: [{ audienceId, add: [person(come)], remove }] };
-  const endMs = performance.now() + RESTART_MS_MAX;
-  while (performance.now() < endMs) {
-    const answer = await undefinedIfCut(api.post(`/advertisers/${advertiser}/audiences/sync`, body));
-    if (answer?.status === 202) return;
-    await sleep(100);
-  }
-  throw new Error('a change of an audience never succeeded');
-};
-
-const keyOf = ({
-  resourceId,
-  adcpAgentId,
-}: Pick<SyndicationResource, 'resourceId' | 'adcpAgentId'>): string => `${resourceId}@${adcpAgentId}`;
 
 interface DisruptOptions extends Pick<SyndicationRunOptions, 'toggles' | 'kills' | 'secondsMax'> {
   readonly supervisor: Supervisor;
@@ -338,46 +212,6 @@ const disrupt = async (
     toggled = to ?? 0;
   }
   return { wanted, toggles: toggled, kills: kill, apiKills, killsDuringCall, flushes };
-};
-
-/** The longest pause between two toggles: some records change faster than any agent answers. */
-const PAUSE_MS_MAX = 150;
-
-/** @param wanted the last requested state, keyed by record */
-const toggleSome = async (
-  buyer: Buyer,
-  random: Random,
-  from: number,
-  to: number,
-  wanted: Map<string, boolean>,
-): Promise<void> => {
-  const { api, advertiser, agents } = buyer;
-  for (let n = from; n < to; n++) {
-    const resourceId = random.pick(RESOURCES);
-    const enabled = random.chance(0.6);
-    if (random.chance(0.3)) await changeAudience(buyer, random);
-    const some = agents.filter(() => random.chance(0.6));
-    const adcpAgentIds = (some.length === 0 ? agents.slice(0, 1) : some).map(({ id }) => id);
-    const body = { resourceId, adcpAgentIds, enabled };
-    const headers = { 'Idempotency-Key': `toggle-number-${String(n).padStart(6, '0')}` };
-    const endMs = performance.now() + RESTART_MS_MAX;
-    for (;;) {
-      const answer = await undefinedIfCut(api.post(`/advertisers/${advertiser}/syndicate`, body, headers));
-      if (answer?.status === 201) break;
-      // No toggle may be refused permanently.
-      if (
-        answer !== undefined &&
-        answer.status < 500 &&
-        answer.body.error?.code !== 'IDEMPOTENCY_IN_FLIGHT'
-      ) {
-        throw new Error(`a toggle was refused: ${answer.text}`);
-      }
-      if (performance.now() > endMs) throw new Error(`a toggle never succeeded: ${answer?.text}`);
-      await sleep(100);
-    }
-    for (const adcpAgentId of adcpAgentIds) wanted.set(keyOf({ resourceId, adcpAgentId }), enabled);
-    await sleep(random.below(PAUSE_MS_MAX));
-  }
 };
 
 const countSyncing = async (pool: Pool): Promise<number> =>
@@ -459,17 +293,6 @@ const anotherAdvertiser = async (buyer: Buyer, from: number, to: number): Promis
   return { ...buyer, advertiser };
 };
 
-const syncSources = async (api: Api, advertiser: string, sources: readonly string[]): Promise<void> => {
-  for (let from = 0; from < sources.length; from += SYNC_MAX) {
-    const body = {
-      account: { account_id: advertiser },
-      event_sources: sources.slice(from, from + SYNC_MAX).map((event_source_id) => ({ event_source_id })),
-    };
-    const path = `/advertisers/${advertiser}/event-sources/sync`;
-    await postUntilDone(api, path, body, `sources-of-${advertiser}-from-${from}-and-on`);
-  }
-};
-
 /** Event sources that the second account enables each time. */
 const FEW = 7;
 
@@ -521,39 +344,6 @@ const hastenWithdrawals = async (pool: Pool): Promise<void> => {
   );
 };
 
-/** @returns the work that still waits after `msMax`, with its list entry and record */
-const settle = async (pool: Pool, msMax: number): Promise<readonly string[]> => {
-  const waiting = async (): Promise<readonly string[]> => {
-    const { rows } = await pool.query<{ said: string }>(
-      `select format('%s %s@%s gen %s of %s, due in %s s, leased for %s s, attempts %s, lost %s, asked at %s, %s, submitted %s, because %s',
-                r.status, r.resource_id, r.account, w.revision, r.generation,
-                round(extract(epoch from w.due_at - now()), 1), round(extract(epoch from w.leased_until - now()), 1),
-                w.attempts, w.lost, w.asked_at, w.data, r.body::json -> 'submitted', w.last_error) as said
-       from work_list w
-       left join syndication_records r on r.customer_id = w.customer_id and r.id = w.key
-       where w.kind = 'syndication'`,
-    );
-    return rows.map(({ said }) => said);
-  };
-  const endMs = performance.now() + msMax;
-  while (performance.now() < endMs && (await waiting()).length > 0) await sleep(200);
-  return waiting();
-};
-
-/** A busy machine may answer 503 also to reads. */
-const recordsOf = async ({ api, advertiser }: Buyer): Promise<readonly SyndicationResource[]> => {
-  let text = '';
-  for (let tries = 0; tries < TRIES_MAX; tries++) {
-    const answer = await api.get<{ items: SyndicationResource[] }>(
-      `/advertisers/${advertiser}/syndication-status?limit=100`,
-    );
-    if (answer.status === 200) return answer.body.data.items;
-    text = answer.text;
-    await sleep(250);
-  }
-  throw new Error(`reading the records never succeeded: ${text}`);
-};
-
 const countBy = (names: readonly string[]): Readonly<Record<string, number>> => {
   const counts: Record<string, number> = {};
   for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
@@ -562,103 +352,3 @@ const countBy = (names: readonly string[]): Readonly<Record<string, number>> => 
 
 const countOf = (streams: ReadonlyMap<string, readonly RecordedEvent[]>, wanted: string): number =>
   [...streams.values()].flat().filter(({ type }) => type === wanted).length;
-
-const historyOf = async (store: EventStore): Promise<Map<string, RecordedEvent[]>> => {
-  const streams = new Map<string, RecordedEvent[]>();
-  for (let after = START; ;) {
-    const page = await store.readAll({ after, limit: 1_000 });
-    const last = page.at(-1);
-    if (last === undefined) return streams;
-    for (const event of page) {
-      if (categoryOf(event.stream) !== 'syndication') continue;
-      streams.set(event.stream, [...(streams.get(event.stream) ?? []), event]);
-    }
-    after = last.position;
-  }
-};
-
-/** Keys of calls that do not belong to a started generation: each generation has one key (`deliver.ts`). */
-const otherKeysOf = (
-  keys: readonly string[],
-  streams: ReadonlyMap<string, readonly RecordedEvent[]>,
-): readonly string[] => {
-  const known = new Set(
-    [...streams].flatMap(([stream, events]) =>
-      events
-        .filter(({ type }) => type === 'SyndicationStarted')
-        .map(({ data }) => syndicationEvents.SyndicationStarted.data.parse(data).generation)
-        .map((generation) => derivedId(recordIdIn(stream), `${generation}`)),
-    ),
-  );
-  return [...new Set(keys.filter((key) => !known.has(key)))];
-};
-
-const recordIdIn = (stream: string): string => stream.replace(/^syndication-\d+-/, '');
-
-/** Planned causes of FAILED: an agent that was always busy, or kills that ended five workers of one job. */
-const isUnexplained = ({ status, errorMessage }: SyndicationResource): boolean =>
-  status === 'FAILED' && !/Too many calls|although it tried often/.test(errorMessage ?? '');
-
-const illegalTransitionsOf = (events: readonly RecordedEvent[]): readonly string[] => {
-  let state: SyndicationState = initialState;
-  return events.flatMap(({ type, data, metadata, stream }) => {
-    const known = syndicationEvents[type as keyof typeof syndicationEvents];
-    const event = { type, data: known.data.parse(data), occurredAt: metadata.occurredAt } as SyndicationEvent;
-    const before = state.status;
-    state = evolve(state, event);
-    const transition = `${before}>${state.status}`;
-    return legalSteps.has(transition) ? [] : [`${stream}: ${transition}`];
-  });
-};
-
-/** Ids of the members of each audience. */
-const membersOf = async (pool: Pool): Promise<ReadonlyMap<string, string>> => {
-  const { rows } = await pool.query<{ key: string; ids: string[] }>(
-    `select a.key, array_agg(m.external_id order by m.external_id) as ids
-     from audiences a join audience_members m on m.customer_id = a.customer_id and m.audience_id = a.id
-     group by a.key`,
-  );
-  return new Map(rows.map(({ key, ids }) => [key, ids.join()]));
-};
-
-const compareWithAgents = async (
-  records: readonly SyndicationResource[],
-  { agents }: Buyer,
-  members: ReadonlyMap<string, string>,
-) => {
-  const unexpectedAtAgent: string[] = [];
-  let missingAtAgent = 0;
-  let otherMembers = 0;
-  let repeatedEffects = 0;
-  for (const { id, agent, accountId } of agents) {
-    const { effects, audiences } = await agent.state();
-    repeatedEffects += effects.length - new Set(effects).size;
-    const there = new Set([
-      ...(await agent.eventSources(accountId)),
-      ...(await agent.catalogs(accountId)),
-      ...Object.keys(audiences[JSON.stringify({ account_id: accountId })] ?? {}),
-    ]);
-    for (const record of records.filter(({ adcpAgentId }) => adcpAgentId === id)) {
-      const { status, resourceType, resourceId } = record;
-      if (status === 'COMPLETED' && !there.has(resourceId)) missingAtAgent += 1;
-      if (status === 'DISABLED' && there.has(resourceId) && !isLeftThere(record)) {
-        unexpectedAtAgent.push(`${keyOf(record)}: ${JSON.stringify(record.responseData)}`);
-      }
-      if (status === 'COMPLETED' && resourceType === 'AUDIENCE') {
-        const ids = Object.keys((await agent.members(accountId, resourceId)) ?? {}).sort();
-        if (ids.join() !== members.get(resourceId)) otherMembers += 1;
-      }
-    }
-  }
-  return { unexpectedAtAgent, missingAtAgent, otherMembers, repeatedEffects };
-};
-
-/**
- * Allowed remainders: the last catalog, which no agent can delete, and withdrawals that the record reports as abandoned
- * after many kills.
- */
-const isLeftThere = ({ resourceType, responseData }: SyndicationResource): boolean => {
-  const withdrawal = JSON.stringify(responseData?.['withdrawal'] ?? null);
-  const isLastCatalog = resourceType === 'CATALOG' && withdrawal.includes('its last resource');
-  return isLastCatalog || withdrawal.includes('although it tried often');
-};

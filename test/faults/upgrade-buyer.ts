@@ -54,10 +54,10 @@ interface Buyer extends Subscription {
 }
 
 export const buyOn = async (buyer: Buyer): Promise<void> => {
-  for (let round = 0; buyer.goOn(); round += 1) {
-    await buyCampaign(buyer, round);
-    await convert(buyer, round);
-    buyer.purchases.rounds += 1;
+  const { purchases } = buyer;
+  for (; buyer.goOn(); purchases.rounds += 1) {
+    await buyCampaign(buyer, purchases.rounds);
+    await convert(buyer, purchases.rounds);
   }
 };
 

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { readConfig } from '../../app/config.ts';
-import { createAccount } from '../../app/create-account.ts';
 import type { Installation } from '../../app/installation.ts';
 import { playCustomer } from '../examples/play.ts';
 import { readPaths } from '../examples/read-paths.ts';
@@ -16,7 +15,7 @@ import { generousLimits } from '../support/generous-limits.ts';
 import { startMailServer, type MailServer } from '../support/mail-server.ts';
 import { openWithLongTimeouts } from '../support/open-with-long-timeouts.ts';
 import { exchange, startProgram, type Program } from '../support/program.ts';
-import { readAnswers } from '../support/released-dump.ts';
+import { isStable, readAnswers } from '../support/released-dump.ts';
 import { lastRelease, readReleased } from '../support/releases.ts';
 import { startReportingSellers, type ReportingSellers } from '../support/reporting-sellers.ts';
 import { startSandboxAgent, type SandboxAgent } from '../support/sandbox-agent.ts';
@@ -25,11 +24,11 @@ import { until } from '../support/until.ts';
 import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts';
 import { today, untilCaughtUp } from './crash-run.ts';
 import { checkHistory } from './kit/checker.ts';
-import { runClient } from './kit/client.ts';
-import { emptyHistory } from './kit/history.ts';
 import { referencedStoresOf } from './kit/partial-writes.ts';
-import { createRandom } from './kit/random.ts';
-import { buyOn, emptyPurchases, subscribeOn, summaryOf } from './upgrade-buyer.ts';
+import { keyOf } from './kit/syndicating-buyer.ts';
+import { checkSyndication, settle } from './kit/syndication-checks.ts';
+import { summaryOf } from './upgrade-buyer.ts';
+import { openLoad, readsOf, submissionsOf, type Load } from './upgrade-load.ts';
 
 /**
  * The last release itself, filled over HTTP; then this version on the same stores, first side by side with it, as
@@ -39,11 +38,7 @@ import { buyOn, emptyPurchases, subscribeOn, summaryOf } from './upgrade-buyer.t
 const describeRelease = await describeWithRelease(lastRelease);
 
 const OURS = shippedProgram('main.js');
-/** Without campaigns and creatives: workers write them, too, so results would not be predictable. */
-const AREAS = ['advertisers', 'uploads', 'engines'] as const;
-const CLIENTS = 4;
-/** In each phase, by all clients together. */
-const COMMANDS_BETWEEN = 40;
+const SETTLE_MS_MAX = 60_000;
 
 interface Node {
   readonly port: number;
@@ -59,12 +54,15 @@ describeRelease(`version ${lastRelease.version}, then this one`, () => {
   let parts: {
     readonly mails: MailServer;
     readonly agent: SandboxAgent;
+    /** Workers of one version follow its tasks, which those of the other one have started. */
+    readonly submitting: SandboxAgent;
     readonly sellers: ReportingSellers;
     readonly receiver: WebhookReceiver;
   };
   const nodes: Node[] = [];
   let old: Readonly<Record<'projector' | 'api' | 'worker', Node>>;
   let ours: Node;
+  let load: Load;
   let filled: { readonly apiKey: string; readonly paths: readonly string[] };
 
   const start = async (program: string, role: string, port?: number): Promise<Node> => {
@@ -83,16 +81,18 @@ describeRelease(`version ${lastRelease.version}, then this one`, () => {
   const addressOf = ({ port }: Node): string => `http://127.0.0.1:${port}`;
 
   beforeAll(async () => {
-    const [built, mails, agent, sellers, receiver, port] = await Promise.all([
+    const [built, mails, agent, submitting, sellers, receiver, port] = await Promise.all([
       buildRelease(lastRelease),
       startMailServer(),
       startSandboxAgent(),
+      startSandboxAgent('token-of-the-submitting-agent'),
       startReportingSellers(),
       startWebhookReceiver(),
       freePort(),
     ]);
     release = built;
-    parts = { mails, agent, sellers, receiver };
+    parts = { mails, agent, submitting, sellers, receiver };
+    await submitting.behave({ mode: 'submitted', delayMs: 1_500 });
     database = await createOwnedDatabase();
     folder = await mkdtemp(join(tmpdir(), 'exchange-upgrade-'));
     settings = {
@@ -113,11 +113,11 @@ describeRelease(`version ${lastRelease.version}, then this one`, () => {
     const api = await start(release.program, 'api', port);
     old = { projector, api, worker: await start(release.program, 'worker') };
     installation = await openWithLongTimeouts(readConfig(settings), 'upgrade');
-  }, 60_000);
+  }, 120_000);
   afterAll(async () => {
     for (const { program } of nodes) await program.end('SIGKILL');
     await installation.close();
-    await Promise.all([parts.mails.stop(), parts.agent.stop(), parts.sellers.stop(), parts.receiver.stop()]);
+    await Promise.all(Object.values(parts).map((part) => part.stop()));
     await database.drop();
     await release.remove();
     await rm(folder, { recursive: true, force: true });
@@ -143,85 +143,100 @@ describeRelease(`version ${lastRelease.version}, then this one`, () => {
     const made = recorded.get('createApiKey')?.answer as { data: { key: string } } | undefined;
     filled = { apiKey: made?.data.key ?? '', paths: await readPaths(baseUrl, recorded) };
     expect(recorded.size).toBeGreaterThan(150);
-  }, 60_000);
+  }, 120_000);
 
   it('this version joins it, and each takes over from the other: nothing is lost, doubled or stale', async () => {
-    const accounts = await Promise.all(['A', 'B'].map((name) => createAccount(installation, name)));
-    const [account = { customerId: 0, apiKey: '' }] = accounts;
-    const subscription = await subscribeOn(addressOf(old.api), account.apiKey, parts.receiver.url);
-    const [history, purchases] = [emptyHistory(), emptyPurchases()];
     const days = [today()];
     const ports = [old.api.port];
-    let going = true;
-    const goOn = (): boolean => going;
-    const buying = buyOn({ ports, ...account, ...subscription, purchases, goOn });
-    const clients = Array.from({ length: CLIENTS }, (_, index) =>
-      runClient({
-        name: `u${index}`,
-        ports,
-        ...(accounts[index % accounts.length] ?? account),
-        areas: [AREAS[index % AREAS.length] ?? 'advertisers', ...AREAS],
-        engineId: 1 + Math.floor(index / accounts.length),
-        random: createRandom(index),
-        history,
-        goOn,
-      }),
-    );
-    const untilMore = async (): Promise<void> => {
-      const [commands, bought] = [history.operations.length + COMMANDS_BETWEEN, purchases.rounds + 2];
-      await until(async () => history.operations.length >= commands && purchases.rounds >= bought);
-    };
-    const replace = async (): Promise<Node> => {
+    load = await openLoad({
+      installation,
+      ports,
+      receiverUrl: parts.receiver.url,
+      agents: [parts.submitting, parts.agent],
+    });
+    const projector = await load.during(async (untilMore) => {
       await untilMore();
-      const projector = await start(OURS, 'projector');
+      const started = await start(OURS, 'projector');
       await untilMore();
       await end(old.projector);
       await untilMore();
       ours = await start(OURS, 'api');
       // The same reads of what the release was filled with, while both run.
-      await untilSameAnswers(addressOf(old.api), addressOf(ours));
+      await untilSameAnswers(filled.apiKey, filled.paths.filter(isStable));
       ports.push(ours.port);
       await untilMore();
       await start(OURS, 'worker');
       await untilMore();
       await end(old.worker);
       await untilMore();
+      return started;
+    });
+    const reads = readsOf(load);
+    expect(await untilSameAnswers(load.apiKey, reads)).toEqual(reads);
+    await load.during(async (untilMore) => {
       ports.shift();
       await end(old.api);
       await untilMore();
-      return projector;
-    };
-    const projector = await replace().finally(() => (going = false));
-    await Promise.all([buying, ...clients]);
+    });
     await untilCaughtUp(projector.port);
     days.push(today());
     const keeps = await referencedStoresOf(readConfig(settings), installation);
-    const findings = await checkHistory(history, installation, keeps, [...new Set(days)]);
-    // Others write, too: the scenario, the workers, the buyer.
+    const findings = await checkHistory(load.history, installation, keeps, [...new Set(days)]);
+    // Others write, too: the scenario, the workers, the buyers.
     const ofClients = { ...findings, unrequested: findings.unrequested.filter((one) => /\bu\d-/.test(one)) };
     expect(Object.entries(ofClients).filter(([, found]) => found.length > 0)).toEqual([]);
+    const { purchases, history } = load;
     expect(purchases.wrong).toEqual([]);
-    expect(await summaryOf(addressOf(ours), account.apiKey, subscription.advertiserId)).toBe(
-      purchases.conversions,
-    );
+    expect(await summaryOf(addressOf(ours), load.apiKey, load.advertiserId)).toBe(purchases.conversions);
     await untilDelivered(purchases.campaigns);
-    const { operations, reads, replays } = history;
     console.log(
-      `${operations.length} commands, ${replays} replays, ${reads} reads; ` +
-        `${purchases.campaigns.length} campaigns, ${purchases.conversions} conversions`,
+      `${history.operations.length} commands, ${history.replays} replays, ${history.reads} reads; ` +
+        `${purchases.campaigns.length} campaigns, ${purchases.conversions} conversions\n${countsOf(load)}`,
     );
-  }, 120_000);
+  }, 300_000);
 
-  const untilSameAnswers = async (one: string, other: string): Promise<void> => {
-    const read = (baseUrl: string) => readAnswers(baseUrl, filled.apiKey, filled.paths);
+  it('each record is where the last switch says, here and at the agent', async () => {
+    expect(await settle(installation.pool, SETTLE_MS_MAX)).toEqual([]);
+    const { syndicating, wanted } = load;
+    const { records, streams, findings } = await checkSyndication(installation, syndicating, wanted);
+    expect(findings).toEqual({
+      notInLastState: 0,
+      illegalTransitions: [],
+      unexpectedAtAgent: [],
+      missingAtAgent: 0,
+      otherMembers: 0,
+      repeatedEffects: 0,
+      otherKeys: [],
+      failed: [],
+    });
+    const last = (isOn: boolean): string => (isOn ? 'COMPLETED' : 'DISABLED');
+    expect(new Map(records.map((record) => [keyOf(record), record.status]))).toEqual(
+      new Map([...wanted].map(([key, isOn]) => [key, last(isOn)])),
+    );
+    const followed = [...streams.values()].flat().filter(({ type }) => type === 'SyndicationSubmitted');
+    console.log(`${load.toggles()} toggles of ${records.length} records, ${followed.length} tasks followed`);
+  }, 300_000);
+
+  it('workers have submitted each creative of an active campaign, once to each seller', async () => {
+    await until(async () => (await submissionsOf(installation, load)).missing.length === 0);
+    const { submissions, doubled } = await submissionsOf(installation, load);
+    expect(doubled).toEqual([]);
+    expect(submissions).toBeGreaterThan(0);
+    console.log(`${submissions} creatives submitted`);
+  });
+
+  /** Both versions, while both run. @returns the paths that both answered with 200 */
+  const untilSameAnswers = async (apiKey: string, paths: readonly string[]): Promise<readonly string[]> => {
+    const read = (node: Node) => readAnswers(addressOf(node), apiKey, paths);
     let [before, after] = [{}, {}];
     // Some change by the hour, or by the work that goes on.
     for (let tries = 0; tries < 3; tries += 1) {
-      [before, after] = await Promise.all([read(one), read(other)]);
+      [before, after] = await Promise.all([read(old.api), read(ours)]);
       if (isDeepStrictEqual(before, after)) break;
     }
     expect(Object.keys(before).length).toBeGreaterThan(40);
     expect(after).toEqual(before);
+    return Object.keys(after);
   };
 
   /** Each campaign's creation, by one `webhook-id`. */
@@ -252,6 +267,15 @@ describeRelease(`version ${lastRelease.version}, then this one`, () => {
     expect(errors).toEqual([]);
   });
 });
+
+/** Acknowledged commands by kind. */
+const countsOf = ({ history }: Load): string => {
+  const counts: Record<string, number> = {};
+  for (const { command, outcome } of history.operations) {
+    if (outcome === 'ok') counts[command.event] = (counts[command.event] ?? 0) + 1;
+  }
+  return JSON.stringify(counts);
+};
 
 /** A line of the log; level 50 is `error`. */
 const isError = (line: string): boolean => /^\{"level":(?:50|60),/.test(line);

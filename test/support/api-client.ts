@@ -26,15 +26,19 @@ export interface Api {
   delete<Data = unknown>(path: string, headers?: RequestHeaders): Promise<ApiAnswer<Data>>;
 }
 
-/** @param credential the headers that authenticate the caller */
-export const apiOf = (baseUrl: string, credential: RequestHeaders = {}): Api => {
+/**
+ * @param baseUrl a function selects the process of each request
+ * @param credential the headers that authenticate the caller
+ */
+export const apiOf = (baseUrl: string | (() => string), credential: RequestHeaders = {}): Api => {
   const send = async <Data>(
     method: string,
     path: string,
     body?: unknown,
     headers: RequestHeaders = {},
   ): Promise<ApiAnswer<Data>> => {
-    const answer = await fetch(`${baseUrl}/api/v2/buyer${path}`, {
+    const origin = typeof baseUrl === 'string' ? baseUrl : baseUrl();
+    const answer = await fetch(`${origin}/api/v2/buyer${path}`, {
       method,
       headers: { 'Content-Type': 'application/json', ...credential, ...headers },
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),

@@ -1,4 +1,4 @@
-import { apiOf } from './api-client.ts';
+import { apiOf, untilDefinite } from './api-client.ts';
 import { folderOf } from './releases.ts';
 import { until } from './until.ts';
 
@@ -13,7 +13,7 @@ export interface ReleasedAnswers {
 }
 
 /** Lists whose first page changes with each request, streams, and documents that are not JSON. */
-const SKIPPED = /\/(?:audit-logs|events|deliveries|requests|history|realtime|openapi|llms|skill)\b/;
+const CHANGING = /\/(?:audit-logs|events|deliveries|requests|history|realtime|openapi|llms|skill)\b/;
 
 const idsIn = (value: unknown): readonly string[] => {
   if (Array.isArray(value)) return value.flatMap(idsIn);
@@ -25,6 +25,9 @@ const idsIn = (value: unknown): readonly string[] => {
   );
 };
 
+/** False: an answer may differ from the one before although nothing was written. */
+export const isStable = (path: string): boolean => !CHANGING.test(path);
+
 /** Calls each path with the key. @returns the data of the answers with status 200, by path */
 export const readAnswers = async (
   baseUrl: string,
@@ -34,8 +37,8 @@ export const readAnswers = async (
   const api = apiOf(baseUrl, { Authorization: `Bearer ${apiKey}` });
   await until(async () => (await api.get('/advertisers')).status === 200);
   const found: Record<string, unknown> = {};
-  for (const path of paths.filter((one) => !SKIPPED.test(one))) {
-    const { status, body } = await api.get(path);
+  for (const path of paths) {
+    const { status, body } = await untilDefinite(() => api.get(path));
     if (status === 200) found[path] = body.data;
   }
   return found;
@@ -43,7 +46,8 @@ export const readAnswers = async (
 
 /** @returns the ids in the answers with status 200 */
 export const readIds = async (...given: Parameters<typeof readAnswers>): Promise<ReleasedAnswers['ids']> => {
-  const answers = Object.entries(await readAnswers(...given));
+  const [baseUrl, apiKey, paths] = given;
+  const answers = Object.entries(await readAnswers(baseUrl, apiKey, paths.filter(isStable)));
   return Object.fromEntries(
     answers.map(([path, data]) => [path, [...new Set(idsIn(data))].toSorted((a, b) => (a < b ? -1 : 1))]),
   );

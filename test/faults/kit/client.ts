@@ -1,11 +1,11 @@
 import { sleep } from '../../../shared/async/backoff.ts';
 import { nextCommand } from './buyer/buyer.ts';
-import { emptyClientState, type ClientState } from './buyer/client-state.ts';
+import { emptyClientState, type ClientIdentity } from './buyer/client-state.ts';
 import type { Command, Data, Reading } from './command.ts';
 import type { History, Operation } from './history.ts';
 import type { Random } from './random.ts';
 
-export interface ClientOptions extends Pick<ClientState, 'customerId' | 'areas' | 'engineId'> {
+export interface ClientOptions extends ClientIdentity {
   readonly name: string;
   readonly ports: readonly number[];
   readonly apiKey: string;
@@ -44,7 +44,7 @@ const ATTEMPT_MS_MAX = 4_000;
 
 /**
  * A buyer that retries. It sends random commands on its own resources, mostly with an idempotency key, to any process
- * until the outcome is definite. As the only writer, it can predict each result.
+ * until the outcome is definite. As the only writer, except for workers, it can predict each result.
  */
 export const runClient = async (options: ClientOptions): Promise<void> => {
   const { random, history, name, customerId, goOn } = options;

@@ -1,5 +1,7 @@
 import { advertiserEvents } from '../../../domain/advertisers/events.ts';
 import { ADVERTISER, advertiserAggregate } from '../../../domain/advertisers/advertiser.ts';
+import { agentEvents } from '../../../domain/agents/events.ts';
+import { AGENT, agentFold } from '../../../domain/agents/agent.ts';
 import { assetEvents } from '../../../domain/assets/events.ts';
 import { ASSET, assetAggregate } from '../../../domain/assets/asset.ts';
 import { campaignEvents } from '../../../domain/campaigns/events.ts';
@@ -40,9 +42,10 @@ const foldOf = <State>(
   evolve: (state, recorded) => evolve(state as State, toDomainEvent(recorded, schemas) as never),
 });
 
-/** The categories to which clients of a crash run write. */
+/** The categories to which clients write. */
 const folds: Readonly<Record<string, Fold>> = {
   [ADVERTISER]: foldOf(advertiserAggregate, advertiserEvents),
+  [AGENT]: foldOf(agentFold, agentEvents),
   [CAMPAIGN]: foldOf(campaignAggregate, campaignEvents),
   [CREATIVE]: foldOf(creativeAggregate, creativeEvents),
   [CREATIVE_NAMES]: foldOf(creativeNamesAggregate, creativeNameEvents),

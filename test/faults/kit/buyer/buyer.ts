@@ -2,6 +2,7 @@ import type { Command, Data } from '../command.ts';
 import type { Random } from '../random.ts';
 import type { Choice, ClientState, Area } from './client-state.ts';
 import { createAdvertiser, commandOnAdvertiser } from './advertisers.ts';
+import { commandOnAgent, registerAgent } from './agents.ts';
 import { commandOnCampaign, createCampaign } from './campaigns.ts';
 import { commandOnCreative, createCreative } from './creatives.ts';
 import { commandOnEngine } from './engines.ts';
@@ -55,6 +56,10 @@ const commandOf = (
       return isNew || own.advertisers.length === 0
         ? createAdvertiser(own, key, { name: key })
         : commandOnAdvertiser(own, random.pick(own.advertisers), key, random);
+    case 'agents':
+      return isNew || own.agents.length === 0
+        ? registerAgent(own, key)
+        : commandOnAgent(own, random.pick(own.agents), key, random);
     case 'engines':
       return commandOnEngine(own, home, key, random);
     case 'uploads':

@@ -2,8 +2,9 @@ import type { CampaignPhase } from '../../../../domain/campaigns/resource.ts';
 import type { Command } from '../command.ts';
 
 /** The kind of resource that a client works on. */
-export type Area = 'advertisers' | 'campaigns' | 'creatives' | 'sessions' | 'engines' | 'uploads';
-export const allAreas: readonly Area[] = [
+export type Area = 'advertisers' | 'agents' | 'campaigns' | 'creatives' | 'sessions' | 'engines' | 'uploads';
+/** Agents are not part of crash runs, which start none. */
+export const crashRunAreas: readonly Area[] = [
   'advertisers',
   'campaigns',
   'creatives',
@@ -20,20 +21,29 @@ export interface ClientState {
   /** The parent of resources that need an advertiser: a sandbox, never archived or renamed. */
   home?: { readonly id: number; readonly name: string };
   readonly advertisers: OwnAdvertiser[];
+  readonly agents: OwnAgent[];
   readonly campaigns: OwnCampaign[];
   readonly creatives: OwnCreative[];
   readonly sessions: OwnSession[];
   readonly assets: OwnAsset[];
+  /** For clients in the area of agents: the agent to register. */
+  readonly agent?: { readonly url: string; readonly token: string } | undefined;
+  /** Workers submit creatives of active campaigns, so a creative's revision and its reviews cannot be predicted. */
+  readonly workersSubmit?: boolean | undefined;
   /** For clients in the area of engines: no other client of the account connects this engine. */
   readonly engineId: number;
   connection?: OwnConnection;
 }
 
-export const emptyClientState = (
-  identity: Pick<ClientState, 'customerId' | 'areas' | 'engineId'>,
-): ClientState => ({
+export type ClientIdentity = Pick<
+  ClientState,
+  'customerId' | 'areas' | 'engineId' | 'agent' | 'workersSubmit'
+>;
+
+export const emptyClientState = (identity: ClientIdentity): ClientState => ({
   ...identity,
   advertisers: [],
+  agents: [],
   campaigns: [],
   creatives: [],
   sessions: [],
@@ -43,6 +53,12 @@ export const emptyClientState = (
 export interface OwnAdvertiser {
   readonly id: number;
   status: 'ACTIVE' | 'ARCHIVED';
+}
+
+export interface OwnAgent {
+  /** As the API shows it. */
+  readonly id: string;
+  isRemoved: boolean;
 }
 
 export interface OwnCampaign {

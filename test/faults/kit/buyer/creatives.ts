@@ -23,10 +23,16 @@ const streamOf = (own: ClientState, shownId: string): string =>
 const claims = { CreativeNameClaimed: [1, FOREVER], CreativeNameReleased: [0, FOREVER] } as const;
 const releases = { CreativeNameReleased: [0, FOREVER] } as const;
 
+/** Members of a creative that each of its events changes. */
+const CHANGING = /^(?:revision|updatedAt)$/;
+
 /** Reads the joined detail, which must show the last write. */
-const reading = (id: string, shown: Data): Reading => ({
+const reading = ({ workersSubmit }: ClientState, id: string, shown: Data): Reading => ({
   url: `/api/v2/buyer/creatives/${id}/detail`,
-  shown,
+  shown:
+    workersSubmit === true
+      ? Object.fromEntries(Object.entries(shown).filter(([member]) => !CHANGING.test(member)))
+      : shown,
 });
 
 const remember = (own: ClientState, data: Data, campaignId: string | undefined, isCopy = false): Reading => {
@@ -40,7 +46,7 @@ const remember = (own: ClientState, data: Data, campaignId: string | undefined, 
     campaignIds: new Set(campaignId === undefined ? [] : [campaignId]),
     reviews: new Map(),
   });
-  return reading(id, picked(data, 'name', 'state', 'revision', 'updatedAt'));
+  return reading(own, id, picked(data, 'name', 'state', 'revision', 'updatedAt'));
 };
 
 /** @param campaign undefined: in the library */
@@ -78,7 +84,8 @@ export const commandOnCreative = (
   const without = target.isCopy ? undefined : open.find(({ id }) => !target.campaignIds.has(id));
   const on: OnCreative = { own, home, target, key, base: baseOf(own, target) };
   if (target.state === 'archived') return without === undefined ? promote(on) : attach(on, without);
-  const seller = [1, 2, 3].find((sellerId) => !target.reviews.has(sellerId));
+  const sellers = own.workersSubmit === true ? [] : [1, 2, 3];
+  const seller = sellers.find((sellerId) => !target.reviews.has(sellerId));
   const asked = [...target.reviews].find(([, status]) => status === 'processing')?.[0];
   const choices: (() => Choice)[] = [
     ...(within === undefined
@@ -117,20 +124,20 @@ const baseOf = (own: ClientState, target: OwnCreative) =>
   }) satisfies Partial<Command>;
 
 /** An empty answer means one more revision, with unknown content. */
-const nextRevision = (target: OwnCreative): Reading => {
+const nextRevision = ({ own, target }: Pick<OnCreative, 'own' | 'target'>): Reading => {
   target.revision += 1;
-  return reading(target.id, picked({ ...target }, 'state', 'revision', 'promoted'));
+  return reading(own, target.id, picked({ ...target }, 'state', 'revision', 'promoted'));
 };
 
-const changed = (target: OwnCreative, data: Data): Reading => {
+const changed = ({ own, target }: Pick<OnCreative, 'own' | 'target'>, data: Data): Reading => {
   target.state = data['state'] as OwnCreative['state'];
   target.promoted = data['promoted'] as boolean;
   target.revision = data['revision'] as number;
-  return reading(target.id, picked(data, 'name', 'state', 'revision', 'updatedAt'));
+  return reading(own, target.id, picked(data, 'name', 'state', 'revision', 'updatedAt'));
 };
 
 const update = (
-  { target, base }: OnCreative,
+  { own, target, base }: OnCreative,
   within: OwnCampaign,
   body: { readonly name?: string; readonly message?: string },
 ): Choice => ({
@@ -138,7 +145,7 @@ const update = (
   kind: `update creative ${target.id}`,
   method: 'PUT',
   url: `${inCampaign(within)}/${target.id}`,
-  body: { ...body, expectedRevision: target.revision },
+  body: own.workersSubmit === true ? body : { ...body, expectedRevision: target.revision },
   event: 'CreativeUpdated',
   otherEvents: body.name === undefined ? {} : claims,
   done: (data) => {
@@ -147,7 +154,7 @@ const update = (
       for (const sellerId of target.reviews.keys()) target.reviews.set(sellerId, 'processing');
     }
     if (body.name !== undefined) target.isCopy = false;
-    return changed(target, data);
+    return changed({ own, target }, data);
   },
 });
 
@@ -166,7 +173,11 @@ const duplicate = ({ own, target, base }: OnCreative, within: OwnCampaign): Choi
 });
 
 /** @param isOnlyThat otherwise a creative without another place is archived */
-const detach = ({ home, target, base }: OnCreative, within: OwnCampaign, isOnlyThat: boolean): Choice => ({
+const detach = (
+  { own, home, target, base }: OnCreative,
+  within: OwnCampaign,
+  isOnlyThat: boolean,
+): Choice => ({
   ...base,
   kind: `detach creative ${target.id}`,
   method: 'DELETE',
@@ -179,11 +190,11 @@ const detach = ({ home, target, base }: OnCreative, within: OwnCampaign, isOnlyT
   done: () => {
     target.campaignIds.delete(within.id);
     if (!isOnlyThat && target.campaignIds.size === 0 && !target.promoted) target.state = 'archived';
-    return nextRevision(target);
+    return nextRevision({ own, target });
   },
 });
 
-const attach = ({ home, target, base }: OnCreative, without: OwnCampaign): Choice => ({
+const attach = ({ own, home, target, base }: OnCreative, without: OwnCampaign): Choice => ({
   ...base,
   kind: `attach creative ${target.id}`,
   method: 'POST',
@@ -193,11 +204,11 @@ const attach = ({ home, target, base }: OnCreative, without: OwnCampaign): Choic
   otherEvents: claims,
   done: (data) => {
     target.campaignIds.add(without.id);
-    return changed(target, data);
+    return changed({ own, target }, data);
   },
 });
 
-const promote = ({ home, target, base }: OnCreative): Choice => ({
+const promote = ({ own, home, target, base }: OnCreative): Choice => ({
   ...base,
   kind: `promote creative ${target.id}`,
   method: 'POST',
@@ -206,10 +217,10 @@ const promote = ({ home, target, base }: OnCreative): Choice => ({
   event: 'CreativePromoted',
   causedBy: (commandId) => derivedId(commandId, creativeIdOf(target.id) ?? ''),
   answer: (after) => [one(after)],
-  done: (data) => changed(target, (data['0'] ?? {}) as Data),
+  done: (data) => changed({ own, target }, (data['0'] ?? {}) as Data),
 });
 
-const submit = ({ target, base }: OnCreative, sellerId: number): Choice => ({
+const submit = ({ own, target, base }: OnCreative, sellerId: number): Choice => ({
   ...base,
   kind: `submit creative ${target.id}`,
   method: 'POST',
@@ -225,11 +236,11 @@ const submit = ({ target, base }: OnCreative, sellerId: number): Choice => ({
   }),
   done: () => {
     target.reviews.set(sellerId, 'processing');
-    return nextRevision(target);
+    return nextRevision({ own, target });
   },
 });
 
-const approve = ({ target, base }: OnCreative, sellerId: number): Choice => ({
+const approve = ({ own, target, base }: OnCreative, sellerId: number): Choice => ({
   ...base,
   kind: `approve creative ${target.id}`,
   method: 'PUT',
@@ -239,7 +250,7 @@ const approve = ({ target, base }: OnCreative, sellerId: number): Choice => ({
   answer: ({ state }) => statusesOf(state as Creative, sellerId)[0],
   done: () => {
     target.reviews.set(sellerId, 'approved');
-    return nextRevision(target);
+    return nextRevision({ own, target });
   },
 });
 
@@ -249,7 +260,7 @@ const statusesOf = ({ reviews = [] }: Creative, sellerId: number) =>
     builtInSellers,
   );
 
-const archive = ({ home, target, base }: OnCreative): Choice => ({
+const archive = ({ own, home, target, base }: OnCreative): Choice => ({
   ...base,
   kind: `archive creative ${target.id}`,
   method: 'DELETE',
@@ -259,6 +270,6 @@ const archive = ({ home, target, base }: OnCreative): Choice => ({
   otherEvents: releases,
   done: () => {
     target.state = 'archived';
-    return nextRevision(target);
+    return nextRevision({ own, target });
   },
 });
