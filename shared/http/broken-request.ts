@@ -11,10 +11,11 @@ type Refusal = readonly [status: number, code: ErrorCode, message: string];
 
 const TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT';
 
-const refusals: Readonly<Record<string, Refusal>> = {
+/** By the code of Node's error. The specification has no code for 408 and 431. */
+export const brokenRequests: Readonly<Record<string, Refusal>> = {
+  [TIMEOUT]: [408, 'BAD_REQUEST', 'The request did not arrive in time. Send it again.'],
   HPE_HEADER_OVERFLOW: [431, 'BAD_REQUEST', 'The headers are larger than 16 KiB. Send less.'],
   HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, 'PAYLOAD_TOO_LARGE', 'The chunk extensions are too large. Send none.'],
-  [TIMEOUT]: [408, 'BAD_REQUEST', 'The request did not arrive in time. Send it again.'],
 };
 const notHttp: Refusal = [400, 'BAD_REQUEST', 'This is not an HTTP request. Correct it and send it again.'];
 const noTunnel: Refusal = [405, 'METHOD_NOT_ALLOWED', 'Method not allowed: this server is not a proxy.'];
@@ -56,7 +57,7 @@ export const answerBrokenRequests = (server: Server, { log, headers, pace }: Bro
     else if (socket._httpMessage?.headersSent === true) {
       socket.end();
       cutSoon(socket);
-    } else answer(socket, refusals[code] ?? notHttp);
+    } else answer(socket, brokenRequests[code] ?? notHttp);
   };
 
   server.on('clientError', (error: Error & { code?: string }, socket: Duplex & ResponseSocket) => {

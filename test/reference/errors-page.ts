@@ -1,3 +1,4 @@
+import { brokenRequests } from '../../shared/http/broken-request.ts';
 import { errorCodes } from '../../shared/http/errors.ts';
 import { GENERATED, pageOf, tableOf } from './markdown.ts';
 
@@ -32,15 +33,21 @@ export const errorsPage = (): string =>
     '## Codes',
     tableOf(
       ['code', 'status', 'meaning', 'what to do'],
-      Object.entries(errorCodes).map(([code, { status, meaning, remedy }]) => [
-        `\`${code}\``,
-        String(status),
-        meaning,
-        remedy,
-      ]),
+      Object.entries(errorCodes).flatMap(([code, { status, meaning, remedy }]) =>
+        [[String(status), meaning, remedy], ...otherStatusesOf(code, status)].map((row) => [
+          `\`${code}\``,
+          ...row,
+        ]),
+      ),
     ),
     '## Which requests may be repeated',
     'A status below 500 means that the request had no effect. After a 500, a 503 or a lost connection the outcome of a ' +
       'write is unknown: repeat it with the same `Idempotency-Key`, and it takes effect at most once. The answers 429 and 503 ' +
       'carry `Retry-After` in seconds.',
   );
+
+/** Broken requests have statuses that their code does not have otherwise. */
+const otherStatusesOf = (wanted: string, usual: number): readonly (readonly string[])[] =>
+  Object.values(brokenRequests)
+    .filter(([status, code]) => code === wanted && status !== usual)
+    .map(([status, , message]) => [String(status), ...message.split(/(?<=[.]) /)]);
