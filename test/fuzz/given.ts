@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs';
 import type { Api } from '../support/api-client.ts';
+import { upload } from '../support/uploads.ts';
 import { PathValue, Reference } from './known-ids.ts';
 import { gif, jpeg, mp4, png, webpExtended, webpLossless, webpLossy } from '../support/sample-media.ts';
 import type { GivenMembers } from './valid-value.ts';
@@ -72,6 +73,15 @@ export const resources: readonly GivenResource[] = [
       const test = { type: 'creative.updated' };
       const { deliveryId } = (await api.post<{ deliveryId: string }>(`${path}/${id}/test`, test)).body.data;
       return [id, deliveryId];
+    },
+  })),
+  // The bytes from the schemas seldom fit the reservation that they are sent to, and the run deletes assets.
+  ...['One', 'Two'].map((name) => ({
+    path: '/api/v2/buyer/advertisers/{id}/assets/{assetId}',
+    make: async (api: Api) => {
+      const { id } = (await api.post<{ id: number }>('/advertisers', { name: 'Assets' })).body.data;
+      const { assetId } = await upload(api, id, { name, mimeType: 'image/png' }, png(300, 250));
+      return [String(id), assetId];
     },
   })),
   // Several, since the run archives reviews.
