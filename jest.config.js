@@ -10,7 +10,7 @@ export default {
   globalSetup: '<rootDir>/dist/test/support/global-setup.js',
   globalTeardown: '<rootDir>/dist/test/support/global-teardown.js',
   // Room for a machine that is busy with other suites: what a test promises about time it measures itself.
-  testTimeout: 90_000,
+  testTimeout: 180_000,
   maxWorkers: 2,
   reporters: ['default', '<rootDir>/dist/test/support/progress.js'],
   testSequencer: '<rootDir>/dist/test/support/longest-first.js',
