@@ -147,6 +147,8 @@ describe.each(['postgres', 'eventstoredb'] as const)('with events in %s, a chang
   it('has the same entries after a rebuild of the feed', async () => {
     const before = await feed();
     expect(before).toHaveLength(4);
+    // The delivery of the last change may still be on its way.
+    await until(async () => receiver.received.length >= before.length);
     const [all, delivered] = [await account.api.get('/events?take=200'), receiver.received.length];
     const rebuilt = await rebuildOnline(rebuildOptions(service), notificationsProjection);
     expect([rebuilt.differences, rebuilt.rows > 4]).toEqual([0, true]);
