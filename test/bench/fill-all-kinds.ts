@@ -1,5 +1,6 @@
 import { Client } from 'pg';
 import { AUDIENCE_BATCH } from '../../domain/audiences/audience.ts';
+import { SELLER_DELIVERY_DAY } from '../../domain/reporting/seller-delivery.ts';
 import { categoryOf, START, type RecordedEvent } from '../../shared/event-store/event-store.ts';
 import { createMemoryEventStore } from '../../shared/event-store/memory-event-store.ts';
 import { goldenHistory } from '../golden/golden-files.ts';
@@ -8,6 +9,7 @@ import { goldenStore } from '../golden/golden-keys.ts';
 const STEP = 5_000;
 /** Accounts and sellers of two successive copies differ by this number. The history has fewer of them. */
 const APART = 100;
+const SELLER_OF_DELIVERY = new RegExp(String.raw`(?<=^${SELLER_DELIVERY_DAY}-\d+-)\d+`);
 
 /** The golden history with decrypted personal data. */
 const openedHistory = async (): Promise<readonly RecordedEvent[]> => {
@@ -22,7 +24,9 @@ const openedHistory = async (): Promise<readonly RecordedEvent[]> => {
 const copied = ({ stream, id, type, data, metadata }: RecordedEvent, n: number): readonly string[] => {
   const other = (number: string): number => (number === '0' ? 0 : Number(number) + n * APART);
   return [
-    stream.replace(/^([^-]+-)(\d+)/, (_, category: string, account: string) => category + other(account)),
+    stream
+      .replace(/^([^-]+-)(\d+)/, (_, category: string, account: string) => category + other(account))
+      .replace(SELLER_OF_DELIVERY, (seller) => String(other(seller))),
   ]
     .concat(id, type, JSON.stringify(data), JSON.stringify(metadata))
     .map((text) =>
