@@ -117,6 +117,11 @@ const insertDeliveries = async (
 /** Columns of a delivery that gets attempts again. */
 const DUE_AGAIN = `state = 'due', round_began_at = d.attempts, due_at = clock_timestamp()`;
 
+/** Decided by the row that was locked: a condition on the state would be about the row as the statement saw it first. */
+const DUE_AGAIN_UNLESS_DUE = `state = 'due',
+  round_began_at = case when d.state = 'due' then d.round_began_at else d.attempts end,
+  due_at = case when d.state = 'due' then d.due_at else clock_timestamp() end`;
+
 export interface Redelivery extends SubscriptionPlace {
   readonly deliveryId: string;
   readonly generation: number;
@@ -158,11 +163,14 @@ export const cancelDue = async (
 ): Promise<number> => {
   const { rowCount } = await client.query({
     name: 'webhook-deliveries-cancel',
-    text: `update webhook_deliveries d set state = 'canceled', generation = $3
-           where d.ctid = any(array(
-             select ctid from webhook_deliveries
+    // By id: a row that waited for a lock has another place (`ctid`), where this statement does not see it.
+    text: `with found as materialized (
+             select id from webhook_deliveries
              where customer_id = $1 and subscription_id = $2 and state = 'due' and generation < $3
-             order by due_at limit $4 for update))`,
+             order by due_at limit $4 for update
+           )
+           update webhook_deliveries d set state = 'canceled', generation = $3 from found
+           where d.customer_id = $1 and d.id = found.id`,
     values: [customerId, subscriptionId, generation, rowsMax],
   });
   return rowCount ?? 0;
@@ -200,11 +208,8 @@ export const recoverPage = async (
              where d.state <> 'delivered' and d.generation < $3 and m.occurred_at >= $4::timestamptz
              order by d.id for update of d
            ), recovered as (
-             update webhook_deliveries d set generation = $3 from found
-             where d.customer_id = $1 and d.id = found.id and d.state = 'due'
-           ), again as (
-             update webhook_deliveries d set ${DUE_AGAIN}, generation = $3 from found
-             where d.customer_id = $1 and d.id = found.id and d.state <> 'due'
+             update webhook_deliveries d set generation = $3, ${DUE_AGAIN_UNLESS_DUE} from found
+             where d.customer_id = $1 and d.id = found.id
            )
            select created_at::text as "createdAt", id, (count(*) over ())::int as count
            from page order by created_at desc, id desc limit 1`,

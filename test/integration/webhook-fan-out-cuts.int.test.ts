@@ -57,7 +57,7 @@ const logOf = (asked: readonly (readonly [number, number, number, number])[]): W
     } else if (kind === 5) {
       account.access(disabled.has(which) ? 'AccountEnabled' : 'AccountDisabled');
       if (!disabled.delete(which)) disabled.add(which);
-    } else if (kind === 15) account.logConversions(id, more, HEALTH_BEFORE[choice]);
+    } else if (kind === 15) account.logConversions(id, choice, HEALTH_BEFORE[more]);
     else if (status === undefined) {
       const advertiserIds = ADVERTISERS[choice];
       account.subscribe(id, { eventTypes: PATTERNS[more] ?? [], ...(advertiserIds && { advertiserIds }) });

@@ -1,14 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { ClientBase } from 'pg';
 import { createDeliveryPages } from '../../app/delivery-pages.ts';
 import { deliveryChanges } from '../../command/workers/webhooks/change-rows.ts';
 import { WEBHOOK } from '../../domain/webhooks/work.ts';
 import { expiredRows } from '../../projections/expired-rows.ts';
 import { notificationsProjection } from '../../projections/notifications.ts';
+import { cancelDue } from '../../projections/webhook-rows.ts';
 import { derivedId, notificationIdOf } from '../../shared/aggregate/ids.ts';
 import { systemClock } from '../../shared/async/clock.ts';
 import type { JsonObject, RecordedEvent } from '../../shared/event-store/event-store.ts';
 import { createWorkList } from '../../shared/work-list/work-list.ts';
+import { until } from '../support/until.ts';
 import { useReadModelDatabase } from '../support/read-model-database.ts';
 import {
   accountIn,
@@ -405,6 +408,63 @@ describe('requests of a subscriber', () => {
   });
 });
 
+describe('changes of one delivery at the same time', () => {
+  /** Its one delivery is due, of an event before the subscription ended and began again. */
+  const endedAndLive = async (): Promise<{
+    readonly customerId: number;
+    readonly subscriptionId: string;
+  }> => {
+    account.subscribe(ONE, { eventTypes: ['advertiser.*'] });
+    account.archiveAdvertiser(1);
+    account.change(ONE, 'SubscriptionDisabled', { reason: 'gone', message: 'No.' });
+    account.change(ONE, 'SubscriptionEnabled');
+    await project();
+    return { customerId: 7, subscriptionId: ONE };
+  };
+  /** @param second waits for the row that `first` has changed, until that is committed */
+  const atOnce = async (
+    first: (client: ClientBase) => Promise<unknown>,
+    second: () => Promise<unknown>,
+  ): Promise<void> => {
+    const client = await readModels.pool.connect();
+    try {
+      await client.query('begin');
+      await first(client);
+      const waiting = second();
+      await until(async () => {
+        const waits = `wait_event_type = 'Lock' and datname = current_database()`;
+        return (await query(`select pid from pg_stat_activity where ${waits}`)).length === 1;
+      });
+      await client.query('commit');
+      await waiting;
+    } finally {
+      client.release();
+    }
+  };
+
+  it('a recovery reaches a delivery that is canceled meanwhile', async () => {
+    const place = await endedAndLive();
+    const since = log.events[0]?.metadata.occurredAt ?? '';
+    const recovery = { is: 'recover', subscriptionId: ONE, generation: 2, since } as const;
+    await atOnce(
+      (client) => cancelDue(client, place, 1, 10),
+      () => createDeliveryPages(readModels.pool).recover(place, recovery, undefined),
+    );
+    expect(await statesOf(ONE)).toEqual(['due']);
+    expect(await due()).toEqual([ONE]);
+  });
+
+  it('a cancellation reaches a delivery of which a failed attempt is recorded meanwhile', async () => {
+    const place = await endedAndLive();
+    await atOnce(
+      (client) =>
+        client.query(`update webhook_deliveries set attempts = 1, due_at = now() + interval '1 hour'`),
+      () => createDeliveryPages(readModels.pool).cancel(place, 1),
+    );
+    expect(await statesOf(ONE)).toEqual(['canceled']);
+  });
+});
+
 describe('a replay', () => {
   const projectFeed = (): Promise<void> => projectLog(readModels.pool, log, [1_000], notificationsProjection);
   const period = { since: '2020-01-01T00:00:00.000Z', until: '2100-01-01T00:00:00.000Z' };
@@ -423,9 +483,18 @@ describe('a replay', () => {
       }),
     );
     account.subscribe(ONE);
-    const [since, until] = [period.since, period.until];
-    account.change(ONE, 'ReplayRequested', { since, until: second, replayId: randomUUID(), eventTypes: [] });
-    account.change(ONE, 'ReplayRequested', { since: second, until, replayId: randomUUID(), eventTypes: [] });
+    account.change(ONE, 'ReplayRequested', {
+      ...period,
+      until: second,
+      replayId: randomUUID(),
+      eventTypes: [],
+    });
+    account.change(ONE, 'ReplayRequested', {
+      ...period,
+      since: second,
+      replayId: randomUUID(),
+      eventTypes: [],
+    });
     await project();
     await projectFeed();
     expect(await changeRows()).toBe(2);
