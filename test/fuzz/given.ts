@@ -84,6 +84,16 @@ export const resources: readonly GivenResource[] = [
       return [String(id), assetId];
     },
   })),
+  // Assets whose ids the run does not know: it may delete all others before it reads one.
+  ...['One', 'Two'].map((name) => ({
+    path: '/assets/{storageKey}',
+    make: async (api: Api) => {
+      const { id } = (await api.post<{ id: number }>('/advertisers', { name: 'Files' })).body.data;
+      const { assetId } = await upload(api, id, { name, mimeType: 'image/png' }, png(300, 250));
+      const asset = await api.get<{ storageKey: string }>(`/advertisers/${id}/assets/${assetId}`);
+      return [asset.body.data.storageKey];
+    },
+  })),
   // Several, since the run archives reviews.
   ...[1, 2, 3, 1, 2, 3].map((seller) => ({
     path: '/api/v2/buyer/creatives/{cid}/sellers/{sellerId}/review',
