@@ -13,7 +13,7 @@ import { fillLogWithAllKinds } from '../bench/fill-all-kinds.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { silent } from '../support/toy-projection.ts';
 
-/** The scenario `rebuild-upsert` is only part of the long benchmark: this shows that its log is one of the service. */
+/** Only the long benchmark runs the scenario `rebuild-upsert`: this shows that every projection accepts its log. */
 
 let database: TestDatabase;
 let pool: Pool;

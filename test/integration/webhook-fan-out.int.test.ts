@@ -6,7 +6,7 @@ import { deliveryChanges } from '../../command/workers/webhooks/change-rows.ts';
 import { WEBHOOK } from '../../domain/webhooks/work.ts';
 import { expiredRows } from '../../projections/expired-rows.ts';
 import { notificationsProjection } from '../../projections/notifications.ts';
-import { cancelDue } from '../../projections/webhook-rows.ts';
+import { cancelDue, type SubscriptionPlace } from '../../projections/webhook-rows.ts';
 import { derivedId, notificationIdOf } from '../../shared/aggregate/ids.ts';
 import { systemClock } from '../../shared/async/clock.ts';
 import type { JsonObject, RecordedEvent } from '../../shared/event-store/event-store.ts';
@@ -410,10 +410,7 @@ describe('requests of a subscriber', () => {
 
 describe('changes of one delivery at the same time', () => {
   /** Its one delivery is due, of an event before the subscription ended and began again. */
-  const endedAndLive = async (): Promise<{
-    readonly customerId: number;
-    readonly subscriptionId: string;
-  }> => {
+  const endedAndLive = async (): Promise<SubscriptionPlace> => {
     account.subscribe(ONE, { eventTypes: ['advertiser.*'] });
     account.archiveAdvertiser(1);
     account.change(ONE, 'SubscriptionDisabled', { reason: 'gone', message: 'No.' });
