@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
-import { mkdir, open, readdir, rm, stat } from 'node:fs/promises';
+import { mkdir, open, readdir, rm, stat, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { systemClock } from '../async/clock.ts';
@@ -23,6 +22,8 @@ const PREFIX = 'draft-';
 /** A few chunks, so that the next chunk is hashed while these are written. */
 const WAITING_BYTES_MAX = 256 * 1024;
 
+const SYNC_BYTES = 2 * 1024 * 1024;
+
 /** @param flush whether `write` syncs the bytes to disk */
 export const createSpool = (folder: string, flush: boolean): Spool => ({
   create: async () => {
@@ -31,9 +32,10 @@ export const createSpool = (folder: string, flush: boolean): Spool => ({
     return {
       path,
       write: async (bytes) => {
-        const options = { flags: 'wx', mode: 0o600, highWaterMark: WAITING_BYTES_MAX, flush };
         try {
-          await pipeline(bytes, createWriteStream(path, options));
+          const file = await open(path, 'wx', 0o600);
+          const written = flush ? syncedWhileItGrows(bytes, file) : bytes;
+          await pipeline(written, file.createWriteStream({ highWaterMark: WAITING_BYTES_MAX, flush }));
         } catch (error) {
           // File-system errors have a `syscall`; any other error comes from `bytes`.
           if ((error as NodeJS.ErrnoException).syscall === undefined) throw error;
@@ -58,6 +60,27 @@ export const createSpool = (folder: string, flush: boolean): Spool => ({
       return removed;
     }),
 });
+
+/** The disk works while bytes arrive, so the sync at the end, for which the client waits, is short. */
+const syncedWhileItGrows = async function* (
+  bytes: AsyncIterable<Buffer>,
+  file: FileHandle,
+): AsyncGenerator<Buffer> {
+  let unsynced = 0;
+  let isSyncing = false;
+  // Linux reports a lost write to one sync only, so a failure must end the upload.
+  let synced = Promise.resolve();
+  for await (const chunk of bytes) {
+    yield chunk;
+    unsynced += chunk.length;
+    if (unsynced < SYNC_BYTES || isSyncing) continue;
+    unsynced = 0;
+    isSyncing = true;
+    synced = synced.then(() => file.datasync()).finally(() => (isSyncing = false));
+    synced.catch(() => undefined);
+  }
+  await synced;
+};
 
 const inspect = async <T>(path: string, look: (bytes: ByteSource) => Promise<T>): Promise<T> => {
   const file = await orUnavailable(() => open(path, 'r'));

@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, mkdir, readdir, readlink, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, mkdir, open, readdir, readlink, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { sleep } from '../../shared/async/backoff.ts';
 import {
   objectKeyOf,
@@ -181,6 +181,25 @@ describe('an object store that does not work', () => {
     } finally {
       // Lazily: other programs of this machine may look at it for a moment.
       await run('umount', ['--lazy', disk]);
+    }
+  });
+
+  it('reports it: bytes that the disk lost while more arrived, though the last sync succeeds', async () => {
+    const broken = join(folder, 'lossy');
+    await mkdir(broken);
+    const handle = await open(broken, 'r');
+    await handle.close();
+    const lost = Object.assign(new Error('EIO: i/o error'), { code: 'EIO', syscall: 'fdatasync' });
+    const datasync = jest.spyOn(Object.getPrototypeOf(handle), 'datasync').mockRejectedValueOnce(lost);
+    try {
+      const draft = await (await openObjectStore(undefined, broken)).begin(keyOf('ab-1.png'), 'image/png');
+      const written = draft.write(chunksOf(Buffer.alloc(12_000_000), 65_536));
+      await expect(written).rejects.toThrow(ObjectStoreUnavailableError);
+      await expect(written).rejects.toMatchObject({ cause: lost });
+      await draft.discard();
+      await noneOpenIn(broken);
+    } finally {
+      datasync.mockRestore();
     }
   });
 
