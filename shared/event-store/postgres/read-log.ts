@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { types, type CustomTypesConfig, type Pool, type QueryArrayConfig } from 'pg';
+import { type CustomTypesConfig, type Pool, type QueryArrayConfig } from 'pg';
 import { coalesce } from '../../async/coalesce.ts';
 import { boolArray, int4Array, int8Array, textArray } from '../../postgres/binary-array.ts';
 import {
@@ -41,21 +41,6 @@ interface StreamPage {
 /** The default parsers would create values that are not used. */
 const asText = { getTypeParser: () => (text: string) => text } as CustomTypesConfig;
 
-const parseTimestamp = types.getTypeParser(types.builtins.TIMESTAMPTZ, 'text') as (text: string) => Date;
-
-/** All events of a batch have the same time, so most events reuse the last result. */
-const createIsoConverter = (): ((timestamp: string) => string) => {
-  let last = '';
-  let iso = '';
-  return (timestamp) => {
-    if (timestamp !== last) {
-      iso = parseTimestamp(timestamp).toISOString();
-      last = timestamp;
-    }
-    return iso;
-  };
-};
-
 const READ_STREAMS = `select s.*, w.page
   from unnest($1::text[], $2::bigint[], $3::boolean[], $4::int[])
       with ordinality as w (stream, start, backward, count, page),
@@ -78,13 +63,13 @@ const queryOf =
 const SLICE = 100;
 
 /** Between two slices, other work continues, e.g. the statements that write the page before. */
-const inSlices = async <Made>(rows: readonly Row[], made: (row: Row) => Made): Promise<readonly Made[]> => {
-  const all: Made[] = [];
+const eventsInSlices = async (rows: readonly Row[]): Promise<readonly RecordedEvent[]> => {
+  const events: RecordedEvent[] = [];
   for (const [at, row] of rows.entries()) {
     if (at > 0 && at % SLICE === 0) await setImmediate();
-    all.push(made(row));
+    events.push(eventOf(row));
   }
-  return all;
+  return events;
 };
 
 const READ_LOG = 'select * from read_log($1, $2, $3, $4, $5) r';
@@ -92,7 +77,7 @@ const READ_LOG = 'select * from read_log($1, $2, $3, $4, $5) r';
 const READ_LOG_HAVING = `${READ_LOG} where r.type is distinct from $6 or strpos(r.data, $7) > 0`;
 
 const pageReader =
-  (query: Query, made: (row: Row) => RecordedEvent): DenseLog['readPage'] =>
+  (query: Query): DenseLog['readPage'] =>
   async (after, { limit, categories, types: ofTypes, having }) => {
     const values = [after, limit, PAGE_BYTES_MAX, categories ?? null, ofTypes ?? null];
     const rows = await (having === undefined
@@ -103,7 +88,7 @@ const pageReader =
     const [count, bytes] = [Number(considered), Number(ofPayload)];
     return {
       // The text may also be that of a member inside another one.
-      events: (await inSlices(rows, made)).filter((event) => isWanted({ having }, event)),
+      events: (await eventsInSlices(rows)).filter((event) => isWanted({ having }, event)),
       count,
       last: Number(last ?? 0),
       bytes,
@@ -162,8 +147,6 @@ const createReadFirst = (query: Query): ((page: PageOfStream) => Promise<StreamP
 /** Never writes, so a failed read is never an unknown outcome. @throws EventStoreUnavailableError */
 export const createLogReader = (pool: Pool): LogReader => {
   const query = queryOf(pool);
-  const toIso = createIsoConverter();
-  const toEvent = (row: Row): RecordedEvent => eventOf(row, toIso);
   const readNext = readAlone(query);
   const readFirst = createReadFirst(query);
 
@@ -173,7 +156,7 @@ export const createLogReader = (pool: Pool): LogReader => {
     let left = options.limit ?? Infinity;
     for (let read = readFirst; left > 0 && from >= 0; read = readNext) {
       const page = await read({ stream, from, backward, count: Math.min(left, STREAM_PAGE) });
-      for (const row of page.rows) yield toEvent(row);
+      for (const row of page.rows) yield eventOf(row);
       const last = page.rows.at(-1);
       if (last === undefined || page.isLast) return;
       left -= page.rows.length;
@@ -182,7 +165,7 @@ export const createLogReader = (pool: Pool): LogReader => {
   }
 
   return {
-    readPage: pageReader(query, toEvent),
+    readPage: pageReader(query),
     readStream,
     head: async () => {
       const rows = await query('log_head', 'select coalesce(max(position), 0) from events', []);

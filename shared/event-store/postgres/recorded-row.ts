@@ -15,12 +15,16 @@ export type Row = [
   page?: string,
 ];
 
-type ToIso = (timestamp: string) => string;
-
-export const eventOf = (
-  [position, stream, revision, id, type, data, metadata, recordedAt]: Row,
-  toIso: ToIso,
-): RecordedEvent => ({
+export const eventOf = ([
+  position,
+  stream,
+  revision,
+  id,
+  type,
+  data,
+  metadata,
+  recordedAt,
+]: Row): RecordedEvent => ({
   id,
   type,
   data: JSON.parse(data),
@@ -28,5 +32,11 @@ export const eventOf = (
   stream: stream as string,
   revision: Number(revision),
   position: printPosition(Number(position)),
-  recordedAt: toIso(recordedAt),
+  recordedAt: isoOf(recordedAt),
 });
+
+/** @param timestamp e.g. `2026-11-28 09:30:00.123456+00`: the connection's settings give this form */
+const isoOf = (timestamp: string): string => {
+  const milliseconds = timestamp.slice(20, -3).slice(0, 3).padEnd(3, '0');
+  return `${timestamp.slice(0, 10)}T${timestamp.slice(11, 19)}.${milliseconds}Z`;
+};
