@@ -24,8 +24,7 @@ export const addCounts = async <Row extends OfAccount>(
   const sums = new Map<string, { readonly row: Row; sum: number }>();
   const add = (row: Row | undefined, change: 1 | -1): void => {
     for (const one of row === undefined ? [] : counted(row)) {
-      let key = String(one.customerId);
-      for (const { value } of columns) key += `/${value(one)}`;
+      const key = [one.customerId, ...columns.map(({ value }) => value(one))].join('/');
       const known = sums.get(key);
       if (known === undefined) sums.set(key, { row: one, sum: change });
       else known.sum += change;

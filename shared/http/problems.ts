@@ -15,7 +15,7 @@ export const check = <Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
 ): CheckResult<z.output<Schema>> => {
-  const result = schema.safeParse(value, IN_WORDS);
+  const result = schema.safeParse(value, { error: inWords });
   if (result.success) return { value: result.data };
   const [first = UNKNOWN, ...more] = withTightestLimits(
     result.error.issues.flatMap(withoutUnions).flatMap(ofEachKey),
@@ -45,7 +45,6 @@ const problemOf = ({ path, message, code }: Issue): Problem => ({
 const inWords: z.core.$ZodErrorMap = (issue) =>
   issue.input === undefined && issue.code !== 'custom' ? REQUIRED : wordsOf(issue);
 
-const IN_WORDS = { error: inWords };
 const REQUIRED = 'is required';
 const NO_FORM = 'has none of the forms that it may have';
 

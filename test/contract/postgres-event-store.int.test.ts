@@ -9,7 +9,7 @@ it.each([
   ['2026-11-28T09:30:00.000Z', '2026-11-28 09:30:00+00'],
   ['2026-11-28T09:30:00.500Z', '2026-11-28 09:30:00.5+00'],
   ['2026-02-28T23:59:59.057Z', '2026-02-28 23:59:59.057999+00'],
-])('records the time %s on a server with another time zone and date style', async (iso, stored) => {
+])('reads the time %s on a server with another time zone and date style', async (iso, stored) => {
   const { database, pool, store, dispose } = await makePostgresStore();
   const name = new URL(database.url).pathname.slice(1);
   await pool.query(`alter database "${name}" set timezone = 'Asia/Kathmandu'`);
