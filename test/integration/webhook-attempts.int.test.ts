@@ -519,7 +519,13 @@ describe('an attempt that fails', () => {
     const endpoint = await subscribe(receiver.url);
     await insertDeliveries(pool, endpoint, 1);
     await pool.query('update webhook_deliveries set attempts = 9');
-    await openWorker().run();
+    // Without lingering, a run sends what was due when it began.
+    const worker = openWorker({ lingerMs: 0 });
+    await worker.run();
+    const [afterLast] = await deliveries(endpoint);
+    expect(afterLast).toMatchObject({ state: 'due', attempts: 10 });
+    expect(afterLast?.dueInMs).toBeLessThanOrEqual(0);
+    await worker.run();
     expect(await deliveries(endpoint)).toMatchObject([{ state: 'due', attempts: 11 }]);
   });
 });
