@@ -53,8 +53,9 @@ function* inSteps<Item>(
   if (step.length > 0) yield step;
 }
 
-export const storeParts = (client: ClientBase, events: readonly RecordedEvent[]): Promise<void> =>
-  sendInOrder(client, partInserts(events));
+export const storeParts = async (client: ClientBase, events: readonly RecordedEvent[]): Promise<void> => {
+  await sendInOrder(client, partInserts(events));
+};
 
 function* partInserts(events: readonly RecordedEvent[]): Generator<QueryConfig> {
   for (const piece of inPieces(events)) {

@@ -40,45 +40,85 @@ export interface RowChange<Live> {
   readonly events: readonly RecordedEvent[];
 }
 
-/** @throws UnprojectableEventError if the folded state belongs to another stream */
+/**
+ * Rows of streams that begin here are inserted without looking for them: only redelivered events find one.
+ * @throws UnprojectableEventError if the folded state belongs to another stream
+ */
 export const applyFolded = async <State, Live extends State>(
   client: ClientBase,
   table: FoldedTable<State, Live>,
   events: readonly RecordedEvent[],
 ): Promise<readonly RowChange<Live>[]> => {
-  const streams = byStream(events);
-  if (streams.size === 0) return [];
-  const known = await loadRows(client, table, [...streams.keys()]);
-  const changes: RowChange<Live>[] = [];
-  await sendInOrder(client, writes(table, streams, known, changes));
-  return changes;
+  const streams = [...byStream(events)];
+  const inserted = await writeRows(
+    client,
+    table,
+    streams.filter(([, [first]]) => first?.revision === 0),
+  );
+  if (inserted.size === streams.length) return [...inserted.values()];
+  const rest = streams.filter(([stream]) => !inserted.has(stream));
+  const changed = await writeRows(client, table, rest, await loadRows(client, table, rest));
+  return streams.flatMap(([stream]) => inserted.get(stream) ?? changed.get(stream) ?? []);
 };
 
+type Stream = readonly [name: string, events: readonly RecordedEvent[]];
 type KnownRows<Live> = ReadonlyMap<string, FoldResult<Live>>;
 
-function* writes<State, Live extends State>(
-  table: FoldedTable<State, Live>,
-  streams: ReadonlyMap<string, readonly RecordedEvent[]>,
-  known: KnownRows<Live>,
-  changes: RowChange<Live>[],
-): Generator<QueryConfig> {
-  for (const piece of inPieces([...streams])) {
-    const rows: (RowChange<Live> & { readonly revision: number })[] = [];
-    for (const [stream, recorded] of piece) {
-      const before = known.get(stream);
-      const start: FoldResult<State> = before ?? { state: table.initialState, revision: -1 };
-      const folded = foldStream(start, recorded, (state, event) =>
-        table.evolve(state, decodeEvent(event, table.events) as never),
-      );
-      if (folded.revision === start.revision) continue;
-      const after = placed(table, stream, recorded, folded.state);
-      const fresh = recorded.filter(({ revision }) => revision > start.revision);
-      rows.push({ before: before?.state, after, events: fresh, revision: folded.revision });
-    }
-    changes.push(...rows);
-    if (rows.length > 0) yield writeStatement(table, rows);
-  }
+interface Row<Live> {
+  readonly stream: string;
+  readonly revision: number;
+  readonly change: RowChange<Live>;
 }
+
+/**
+ * @param known without them, an existing row stays as it is
+ * @returns the rows written, by stream
+ */
+const writeRows = async <State, Live extends State>(
+  client: ClientBase,
+  table: FoldedTable<State, Live>,
+  streams: readonly Stream[],
+  known?: KnownRows<Live>,
+): Promise<ReadonlyMap<string, RowChange<Live>>> => {
+  const pieces: (readonly Row<Live>[])[] = [];
+  function* statements(): Generator<QueryConfig> {
+    for (const piece of inPieces(streams)) {
+      const rows = piece.flatMap((stream) => foldRow(table, stream, known?.get(stream[0])) ?? []);
+      if (rows.length === 0) continue;
+      pieces.push(rows);
+      yield writeStatement(table, rows, known === undefined ? 'kept' : 'updated');
+    }
+  }
+  const results = await sendInOrder<RowKey>(client, statements());
+  const written = pieces.flatMap((rows, n) => writtenRows(table, rows, results[n]?.rows ?? []));
+  return new Map(written.map(({ stream, change }) => [stream, change]));
+};
+
+const writtenRows = <State, Live extends State>(
+  table: FoldedTable<State, Live>,
+  rows: readonly Row<Live>[],
+  keys: readonly RowKey[],
+): readonly Row<Live>[] => {
+  if (keys.length === rows.length) return rows;
+  const streams = new Set(keys.map((key) => streamOf(table, placeOf(key))));
+  return rows.filter(({ stream }) => streams.has(stream));
+};
+
+/** @returns undefined if there is no new event */
+const foldRow = <State, Live extends State>(
+  table: FoldedTable<State, Live>,
+  [stream, recorded]: Stream,
+  before: FoldResult<Live> | undefined,
+): Row<Live> | undefined => {
+  const start: FoldResult<State> = before ?? { state: table.initialState, revision: -1 };
+  const folded = foldStream(start, recorded, (state, event) =>
+    table.evolve(state, decodeEvent(event, table.events) as never),
+  );
+  if (folded.revision === start.revision) return undefined;
+  const after = placed(table, stream, recorded, folded.state);
+  const events = recorded.filter(({ revision }) => revision > start.revision);
+  return { stream, revision: folded.revision, change: { before: before?.state, after, events } };
+};
 
 /** The stream name decides, never an event's data: no event can write another account's rows. */
 const placed = <State, Live extends State>(
@@ -95,6 +135,13 @@ const placed = <State, Live extends State>(
 
 const streamOf = ({ category }: { readonly category: string }, { customerId, id }: RowPlace): string =>
   `${category}-${customerId}-${id}`;
+
+interface RowKey {
+  readonly customer_id: string;
+  readonly id: RowPlace['id'];
+}
+
+const placeOf = ({ customer_id, id }: RowKey): RowPlace => ({ customerId: Number(customer_id), id });
 
 export const UUID_STREAM = /^[^-]+-(\d+)-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 
@@ -114,19 +161,14 @@ const ids = {
 const loadRows = async <State, Live extends State>(
   client: ClientBase,
   table: FoldedTable<State, Live>,
-  streams: readonly string[],
+  streams: readonly Stream[],
 ): Promise<KnownRows<Live>> => {
   const { sql, array, stream: pattern } = ids[table.idType ?? 'uuid'];
-  const keys = streams.flatMap((stream) => {
+  const keys = streams.flatMap(([stream]) => {
     const [, customerId, id] = pattern.exec(stream) ?? [];
     return customerId === undefined || id === undefined ? [] : [{ customerId: Number(customerId), id }];
   });
-  const { rows } = await client.query<{
-    customer_id: string;
-    id: RowPlace['id'];
-    revision: string;
-    body: string;
-  }>({
+  const { rows } = await client.query<RowKey & { revision: string; body: string }>({
     name: `${table.table}-load`,
     text: `select t.customer_id, t.id, t.revision, t.body
            from unnest($1::bigint[], $2::${sql}[]) as s(customer_id, id)
@@ -134,9 +176,9 @@ const loadRows = async <State, Live extends State>(
     values: [int8Array(keys.map(({ customerId }) => customerId)), array(keys.map(({ id }) => id))],
   });
   return new Map(
-    rows.map(({ customer_id, id, revision, body }) => [
-      streamOf(table, { customerId: Number(customer_id), id }),
-      { state: JSON.parse(body) as Live, revision: Number(revision) },
+    rows.map((row) => [
+      streamOf(table, placeOf(row)),
+      { state: JSON.parse(row.body) as Live, revision: Number(row.revision) },
     ]),
   );
 };
@@ -152,32 +194,31 @@ export const sqlTypes = {
 
 const writeStatement = <State, Live extends State>(
   { table, idType = 'uuid', columns, place }: FoldedTable<State, Live>,
-  rows: readonly { readonly after: Live; readonly revision: number }[],
+  rows: readonly Row<Live>[],
+  existing: 'kept' | 'updated',
 ): QueryConfig => {
   const names = columns.map(({ name }) => name);
   const changing = columns.filter(({ isFixed }) => isFixed !== true).map(({ name }) => name);
   const all = ['customer_id', 'id', 'revision', 'body', ...names];
   const types = ['bigint', ids[idType].sql, 'bigint', 'text', ...columns.map(({ type }) => sqlTypes[type])];
   const selected = columns.map(({ name, type }) => (type === 'timestamptz' ? `${name}::timestamptz` : name));
+  const update = `update set ${['revision', 'body', ...changing].map((name) => `${name} = excluded.${name}`).join(', ')}
+             where t.revision < excluded.revision`;
+  const states = rows.map(({ change }) => change.after);
+  const places = states.map(place);
   return {
-    name: `${table}-write`,
+    name: `${table}-${existing === 'kept' ? 'insert' : 'upsert'}`,
     text: `insert into ${table} as t (${all.join(', ')})
            select customer_id, id, revision, body, ${selected.join(', ')}
            from unnest(${types.map((type, n) => `$${n + 1}::${type}[]`).join(', ')}) as n(${all.join(', ')})
-           on conflict (customer_id, id) do update
-             set ${['revision', 'body', ...changing].map((name) => `${name} = excluded.${name}`).join(', ')}
-             where t.revision < excluded.revision`,
+           on conflict (customer_id, id) do ${existing === 'kept' ? 'nothing' : update}
+           returning t.customer_id, t.id`,
     values: [
-      int8Array(rows.map(({ after }) => place(after).customerId)),
-      ids[idType].array(rows.map(({ after }) => place(after).id)),
+      int8Array(places.map(({ customerId }) => customerId)),
+      ids[idType].array(places.map(({ id }) => id)),
       int8Array(rows.map(({ revision }) => revision)),
-      textArray(rows.map(({ after }) => JSON.stringify(after))),
-      ...columns.map((column) =>
-        arrayOf(
-          column,
-          rows.map(({ after }) => after),
-        ),
-      ),
+      textArray(states.map((state) => JSON.stringify(state))),
+      ...columns.map((column) => arrayOf(column, states)),
     ],
   };
 };

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { ClientBase, QueryConfig } from 'pg';
+import type { ClientBase, QueryConfig, QueryResult, QueryResultRow } from 'pg';
 
 /** Two statements of a live batch: one is built while Postgres executes the other. */
 const ROWS_AT_ONCE = 500;
@@ -9,16 +9,20 @@ export function* inPieces<Item>(items: readonly Item[]): Generator<readonly Item
 }
 
 /** Builds each while Postgres executes the one before. None is in progress when it returns or throws. */
-export const sendInOrder = async (client: ClientBase, statements: Iterable<QueryConfig>): Promise<void> => {
-  let running: Promise<unknown> = Promise.resolve();
+export const sendInOrder = async <Row extends QueryResultRow>(
+  client: ClientBase,
+  statements: Iterable<QueryConfig>,
+): Promise<readonly QueryResult<Row>[]> => {
+  const sent: Promise<QueryResult<Row>>[] = [];
   try {
     for (const statement of statements) {
-      await running;
-      running = client.query(statement);
+      await sent.at(-1);
+      sent.push(client.query<Row>(statement));
       // A large statement does not fit the socket's buffer: the rest of it is sent now.
-      await Promise.race([running, setImmediate()]);
+      await Promise.race([sent.at(-1), setImmediate()]);
     }
   } finally {
-    await running;
+    await sent.at(-1);
   }
+  return Promise.all(sent);
 };

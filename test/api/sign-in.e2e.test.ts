@@ -367,7 +367,7 @@ describe('a sign-in', () => {
     expect(refused.length).toBeGreaterThan(50);
     expect(refused.every(({ retryAfter }) => retryAfter === '1')).toBe(true);
     // A busy machine delays every request. The others wait at most the bound, and for one hash on cores that they share.
-    // If none were refused, the last would wait for 50 hashes.
+    // If none were refused, the last would wait for dozens of hashes.
     const longestMs = (wanted: number): number =>
       Math.max(...answers.filter(({ status }) => status === wanted).map(({ ms }) => ms));
     expect(longestMs(200)).toBeLessThan(longestMs(503) + WAIT_MS_MAX + 6 * alone.ms);

@@ -100,6 +100,20 @@ it('a redelivered event is written and counted once', async () => {
   expect(counts).toEqual(wanted(400, 80));
 });
 
+it('a redelivered stream that goes on after its row is counted by its last state', async () => {
+  await commit([...range(1, 20).map(created), archived(7, 21)]);
+  await readModels.pool.query(`update projection_checkpoints set position = '-'`);
+  const { parked } = await commit([...range(1, 30).map(created), archived(7, 31), archived(8, 32)]);
+  expect(parked).toEqual([]);
+  const { ids, counts } = await readModel();
+  expect(ids).toEqual(range(1, 30));
+  expect(counts).toEqual([
+    { kind: 'ACTIVE/false', count: 22 },
+    { kind: 'ACTIVE/true', count: 6 },
+    { kind: 'ARCHIVED/false', count: 2 },
+  ]);
+});
+
 it('rows can be written if the policies also apply to the writer', async () => {
   const { pool } = readModels;
   // `isolateTenants` applies this if requests cannot have their own role.

@@ -97,6 +97,20 @@ const refusePoison = (body: unknown, isMended: boolean): void => {
 
 const rowKey = (customerId: unknown, id: unknown): string => `${String(customerId)} ${String(id)}`;
 
+const writeAdvertisers =
+  (isToWrite: (known: Row | undefined, revision: unknown) => boolean): Statement['run'] =>
+  ({ advertisers }, values, { isMended }) => {
+    const [customerIds = [], ...columns] = values.map(readArray);
+    return customerIds.flatMap((customer_id, index) => {
+      const [id, revision, body, status, sandbox] = columns.map((column) => column[index]);
+      refusePoison(body, isMended);
+      const row = advertisers.get(rowKey(customer_id, id));
+      if (!isToWrite(row, revision)) return [];
+      advertisers.set(rowKey(customer_id, id), { customer_id, id, sandbox, ...row, revision, status, body });
+      return [{ customer_id, id }];
+    });
+  };
+
 const advertiserStatements: readonly Statement[] = [
   {
     is: 'advertisers-load',
@@ -108,27 +122,10 @@ const advertiserStatements: readonly Statement[] = [
       });
     },
   },
+  { is: 'advertisers-insert', run: writeAdvertisers((known) => known === undefined) },
   {
-    is: 'advertisers-write',
-    run: ({ advertisers }, values, { isMended }) => {
-      const [customerIds = [], ...columns] = values.map(readArray);
-      for (const [index, customer_id] of customerIds.entries()) {
-        const [id, revision, body, status, sandbox] = columns.map((column) => column[index]);
-        refusePoison(body, isMended);
-        const row = advertisers.get(rowKey(customer_id, id));
-        if (Number(row?.['revision'] ?? -1) >= Number(revision)) continue;
-        advertisers.set(rowKey(customer_id, id), {
-          customer_id,
-          id,
-          sandbox,
-          ...row,
-          revision,
-          status,
-          body,
-        });
-      }
-      return 0;
-    },
+    is: 'advertisers-upsert',
+    run: writeAdvertisers((known, revision) => Number(known?.['revision'] ?? -1) < Number(revision)),
   },
   {
     is: 'advertiser_counts-add',
