@@ -41,7 +41,8 @@ export interface RowChange<Live> {
 }
 
 /**
- * Rows of streams that begin here are inserted without looking for them: only redelivered events find one.
+ * A row whose first event is here is inserted without being loaded: it exists only if the event is redelivered.
+ * @returns in the order of the streams' first events
  * @throws UnprojectableEventError if the folded state belongs to another stream
  */
 export const applyFolded = async <State, Live extends State>(
@@ -50,11 +51,8 @@ export const applyFolded = async <State, Live extends State>(
   events: readonly RecordedEvent[],
 ): Promise<readonly RowChange<Live>[]> => {
   const streams = [...byStream(events)];
-  const inserted = await writeRows(
-    client,
-    table,
-    streams.filter(([, [first]]) => first?.revision === 0),
-  );
+  const begun = streams.filter(([, [first]]) => first?.revision === 0);
+  const inserted = await writeRows(client, table, begun, 'insert');
   if (inserted.size === streams.length) return [...inserted.values()];
   const rest = streams.filter(([stream]) => !inserted.has(stream));
   const changed = await writeRows(client, table, rest, await loadRows(client, table, rest));
@@ -71,22 +69,25 @@ interface Row<Live> {
 }
 
 /**
- * @param known without them, an existing row stays as it is
+ * @param known the rows to change, by stream; `insert`: existing rows stay as they are
  * @returns the rows written, by stream
  */
 const writeRows = async <State, Live extends State>(
   client: ClientBase,
   table: FoldedTable<State, Live>,
   streams: readonly Stream[],
-  known?: KnownRows<Live>,
+  known: KnownRows<Live> | 'insert',
 ): Promise<ReadonlyMap<string, RowChange<Live>>> => {
+  const write = known === 'insert' ? known : 'upsert';
+  const before = (stream: string): FoldResult<Live> | undefined =>
+    known === 'insert' ? undefined : known.get(stream);
   const pieces: (readonly Row<Live>[])[] = [];
   function* statements(): Generator<QueryConfig> {
     for (const piece of inPieces(streams)) {
-      const rows = piece.flatMap((stream) => foldRow(table, stream, known?.get(stream[0])) ?? []);
+      const rows = piece.flatMap((stream) => foldRow(table, stream, before(stream[0])) ?? []);
       if (rows.length === 0) continue;
       pieces.push(rows);
-      yield writeStatement(table, rows, known === undefined ? 'kept' : 'updated');
+      yield writeStatement(table, rows, write);
     }
   }
   const results = await sendInOrder<RowKey>(client, statements());
@@ -195,7 +196,7 @@ export const sqlTypes = {
 const writeStatement = <State, Live extends State>(
   { table, idType = 'uuid', columns, place }: FoldedTable<State, Live>,
   rows: readonly Row<Live>[],
-  existing: 'kept' | 'updated',
+  write: 'insert' | 'upsert',
 ): QueryConfig => {
   const names = columns.map(({ name }) => name);
   const changing = columns.filter(({ isFixed }) => isFixed !== true).map(({ name }) => name);
@@ -207,11 +208,11 @@ const writeStatement = <State, Live extends State>(
   const states = rows.map(({ change }) => change.after);
   const places = states.map(place);
   return {
-    name: `${table}-${existing === 'kept' ? 'insert' : 'upsert'}`,
+    name: `${table}-${write}`,
     text: `insert into ${table} as t (${all.join(', ')})
            select customer_id, id, revision, body, ${selected.join(', ')}
            from unnest(${types.map((type, n) => `$${n + 1}::${type}[]`).join(', ')}) as n(${all.join(', ')})
-           on conflict (customer_id, id) do ${existing === 'kept' ? 'nothing' : update}
+           on conflict (customer_id, id) do ${write === 'insert' ? 'nothing' : update}
            returning t.customer_id, t.id`,
     values: [
       int8Array(places.map(({ customerId }) => customerId)),

@@ -5,11 +5,12 @@ import { inPieces, sendInOrder } from '../../projections/engine/send-in-order.ts
 
 /** Logs when each statement begins and ends. */
 const recordingClient = (log: string[], failing?: string): ClientBase => {
-  const query = async ({ text }: QueryConfig): Promise<void> => {
+  const query = async ({ text }: QueryConfig): Promise<string> => {
     log.push(`begin ${text}`);
     await pause(5);
     log.push(`end ${text}`);
     if (text === failing) throw new Error(`${text} failed`);
+    return `result of ${text}`;
   };
   return { query } as unknown as ClientBase;
 };
@@ -25,10 +26,11 @@ function* buildStatements(log: string[], last?: Error): Generator<QueryConfig> {
 const IN_ORDER = ['build a', 'begin a', 'build b', 'end a', 'begin b', 'end b'];
 
 describe('statements in order', () => {
-  it('builds each statement while the previous one is executed', async () => {
+  it('builds each statement while the previous one is executed, and returns the results in this order', async () => {
     const log: string[] = [];
-    await sendInOrder(recordingClient(log), buildStatements(log));
+    const results = await sendInOrder(recordingClient(log), buildStatements(log));
     expect(log).toEqual(IN_ORDER);
+    expect(results).toEqual(['result of a', 'result of b']);
   });
 
   it('sends nothing after a failure', async () => {
