@@ -483,7 +483,7 @@ describe("the AdCP package's own example sellers", () => {
 
 describe('the death of the worker in the middle', () => {
   it('ends the execution partial at its deadline, and the slot is free again', async () => {
-    // Time for a worker to start.
+    // Time for the death of the worker.
     const patient = { ...settings, PROPOSAL_SELLER_MS: '10000' };
     const api = await startRunningService({ ...patient, ROLES: 'api,projector' });
     const startWorker = (): Program =>
@@ -508,6 +508,8 @@ describe('the death of the worker in the middle', () => {
         ids.push(sellerId);
       }
       const buyer = await newBuyer({}, {}, api);
+      // Until the worker has started, which may take longer than a seller's time.
+      await until(async () => (await completed(buyer, ids.slice(0, 1))).status === 'complete');
       const { executionId } = (await ask(buyer, { sellerIds: ids })).body.data;
       await until(async () => (await read(buyer, executionId)).summary.sellersResponded === 1);
       await worker.end('SIGKILL');
