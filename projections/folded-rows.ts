@@ -41,7 +41,7 @@ export interface RowChange<Live> {
 }
 
 /**
- * A row whose first event is here is inserted without being loaded: it exists only if the event is redelivered.
+ * With a stream's first event, the row is inserted without being loaded: it exists only if the event is redelivered.
  * @returns in the order of the streams' first events
  * @throws UnprojectableEventError if the folded state belongs to another stream
  */
