@@ -83,20 +83,21 @@ const filledService = async (bench: Bench, count: number): Promise<OwnService> =
 
 const PROJECTED_S_MAX = 600;
 
+/** All read models: one that is still being filled would slow the larger account down, and not the smaller one. */
 const untilProjected = async ({ databaseUrl }: OwnService): Promise<void> => {
   const endMs = performance.now() + PROJECTED_S_MAX * 1000;
   while (performance.now() < endMs) {
     const [row] = (await runSql(
       databaseUrl,
-      `select (select position from projection_checkpoints where name = 'advertisers')
-        = (select lpad(max(position)::text, 16, '0') from events) as done`,
+      `select min(position) = (select lpad(max(position)::text, 16, '0') from events) as done
+       from projection_checkpoints`,
     )) as [{ done: boolean | null }];
     if (row.done === true) return;
     await new Promise((resolve) => {
       setTimeout(resolve, 100);
     });
   }
-  throw new Error(`the read model was not filled within ${PROJECTED_S_MAX} s`);
+  throw new Error(`the read models were not filled within ${PROJECTED_S_MAX} s`);
 };
 
 const someIds = async ({ databaseUrl, customerId }: OwnService): Promise<readonly number[]> =>
