@@ -40,16 +40,16 @@ const OF_GROUPS_MAX = 1_000;
  * once: the planner does not know the sizes of groups and would plan each rare group again.
  */
 const keysOfGroups: List['filteredKeys'] = (rows, counts) => {
-  const isDeep = `(:skip::bigint > ${OF_GROUPS_MAX} and counted.total > ${2 * OF_GROUPS_MAX})`;
+  const isDeep = `(counted.skip > ${OF_GROUPS_MAX} and counted.total > ${2 * OF_GROUPS_MAX})`;
   return sql.raw(
     `(select newest.id
       from (:groups) g, lateral (
         select r.id, r.updated_at from syndication_records r
         where r.customer_id = :customerId and r.advertiser_id = :advertiserId and r.agent_id = g.agent_id
           and r.resource_type = g.resource_type and r.status = g.status
-        order by r.updated_at desc, r.id desc limit :take::bigint + :skip::bigint) newest
+        order by r.updated_at desc, r.id desc limit counted.take + counted.skip) newest
       order by newest.updated_at desc, newest.id desc
-      limit case when ${isDeep} then 0 else :take::bigint end offset :skip::bigint)
+      limit case when ${isDeep} then 0 else counted.take end offset counted.skip)
      union all
      (:deep)`,
     {
@@ -57,8 +57,6 @@ const keysOfGroups: List['filteredKeys'] = (rows, counts) => {
       deep: pageKeys(rows, 'updated_at', isDeep),
       customerId: 'customerId',
       advertiserId: 'advertiserId',
-      take: 'take',
-      skip: 'skip',
     },
   );
 };

@@ -344,4 +344,39 @@ describe.each(listed)('$table', ({ projection, table, at, history, lists }) => {
       expect(await readBy(ask, Math.floor(total / 2))).toBeLessThan(total / 2 + TAKE_READ_MAX);
     },
   );
+
+  it.each(lists.map(([where, ask]) => ({ where, ask })))(
+    '$where: requests for first pages are not planned again and again',
+    async ({ ask }) => {
+      const client = await readModels.pool.connect();
+      try {
+        const asked = new Set<string>();
+        for (let skip = 0; skip < 20; skip += 1) {
+          await ask(
+            {
+              ...readModels.tenant,
+              query: async (customerId, query) => {
+                // A name that no other test has used on this connection.
+                const name = `${query.name}-here`;
+                if (query.planOnce !== true) asked.add(name);
+                await client.query({ name, text: query.text, values: [...query.values] });
+                return readModels.tenant.query(customerId, query);
+              },
+            },
+            { skip, take: 50 },
+          );
+        }
+        const { rows } = await client.query<{ name: string; custom_plans: number }>(
+          'select name, custom_plans::int from pg_prepared_statements where name = any($1)',
+          [[...asked]],
+        );
+        expect(rows).toHaveLength(asked.size);
+        // Postgres compares five plans for given values with a generic one.
+        for (const { name, custom_plans: planned } of rows)
+          expect({ name, planned }).toEqual({ name, planned: 5 });
+      } finally {
+        client.release(true);
+      }
+    },
+  );
 });
