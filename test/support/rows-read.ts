@@ -40,7 +40,9 @@ const plansOf = async (
   const client = await pool.connect();
   try {
     await client.query({ name, text, values: [...values] });
-    const given = values.map((value) => (value === null ? 'null' : client.escapeLiteral(String(value))));
+    const given = (values as readonly (string | number | boolean | null)[]).map((value) =>
+      value === null ? 'null' : client.escapeLiteral(String(value)),
+    );
     const plans: (PlanNode | undefined)[] = [];
     for (const mode of ['force_custom_plan', 'force_generic_plan']) {
       await client.query(`set plan_cache_mode = ${mode}`);
