@@ -68,6 +68,7 @@ const TAKE_MAX = 1_000;
 
 /**
  * Counts from the nearer end; the other scan has the limit 0. The last page costs as much as the first.
+ * Reads `total`, `skip` and `take` of a row `counted` of the statement.
  * @param isWanted SQL; false if the page is found in another way
  */
 export const pageKeys = (rows: Knex.QueryBuilder, at: List['at'], isWanted = 'true'): Knex.Raw => {
