@@ -1,3 +1,4 @@
+import { isAscii } from 'node:buffer';
 import { RefusedItem } from '../json/refused-item.ts';
 import { elementTexts } from '../json/element-texts.ts';
 import { ApiError } from './errors.ts';
@@ -19,7 +20,8 @@ interface Container {
 }
 
 interface Problem {
-  readonly container: Container | undefined;
+  readonly container: Container;
+  /** Undefined for the container itself. */
   readonly key: Key | undefined;
   readonly fault: string;
   readonly isOfBody?: boolean;
@@ -36,12 +38,15 @@ interface Check {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
+/** Three times as fast for megabytes of ASCII, which are then no work for the garbage collector either. */
+const textOf = (bytes: Buffer): string => (isAscii(bytes) ? bytes.toString('latin1') : utf8.decode(bytes));
+
 /** No byte order mark (RFC 8259, 8.1); `-0` becomes 0. @throws ApiError BAD_REQUEST, VALIDATION_ERROR */
-export const parseJsonBody = (bytes: Uint8Array, itemsMember?: string): unknown => {
+export const parseJsonBody = (bytes: Buffer, itemsMember?: string): unknown => {
   let text: string;
   let value: unknown;
   try {
-    text = utf8.decode(bytes);
+    text = textOf(bytes);
     value = JSON.parse(text);
   } catch {
     throw new ApiError({
@@ -49,7 +54,7 @@ export const parseJsonBody = (bytes: Uint8Array, itemsMember?: string): unknown 
       message: 'The body is not JSON in UTF-8. Send one JSON value, encoded as UTF-8.',
     });
   }
-  const root = { body: value };
+  const root: Container = { value: { body: value }, depth: 0, key: '', parent: undefined };
   const check: Check = {
     hasEscapes: text.includes('\\u'),
     itemsMember,
@@ -57,9 +62,9 @@ export const parseJsonBody = (bytes: Uint8Array, itemsMember?: string): unknown 
     values: 0,
     items: undefined,
   };
-  const problem = problemAt(root, 'body', undefined, check) ?? refuseItems(check, text);
+  const problem = problemAt(root, 'body', check) ?? refuseItems(check, text);
   if (problem !== undefined) throw refusalOf(problem);
-  return root.body;
+  return root.value['body'];
 };
 
 const refuseItems = (check: Check, text: string): Problem | undefined => {
@@ -68,7 +73,7 @@ const refuseItems = (check: Check, text: string): Problem | undefined => {
   const list = items.value as unknown as unknown[];
   let texts: readonly string[] | undefined;
   for (let at = 0; at < list.length; at += 1) {
-    const problem = problemAt(items.value, at, items, check);
+    const problem = problemAt(items, at, check);
     if (problem?.isOfBody === true) return problem;
     if (problem === undefined) continue;
     texts ??= elementTexts(text, String(items.key));
@@ -78,13 +83,8 @@ const refuseItems = (check: Check, text: string): Problem | undefined => {
 };
 
 /** Without recursion: the depth of the input must not become the depth of the stack. */
-const problemAt = (
-  holder: Record<Key, unknown>,
-  key: Key,
-  parent: Container | undefined,
-  check: Check,
-): Problem | undefined => {
-  let problem = problemOfValue(holder, key, parent, check);
+const problemAt = (container: Container, key: Key, check: Check): Problem | undefined => {
+  let problem = problemOfValue(container.value[key], key, container, check);
   for (let next = check.open.pop(); next !== undefined && problem === undefined; next = check.open.pop()) {
     problem = problemIn(next, check);
   }
@@ -102,7 +102,7 @@ const problemIn = (container: Container, check: Check): Problem | undefined => {
     if (isOfItems(container, check)) check.items = container;
     else {
       for (let at = 0; at < value.length; at += 1) {
-        const problem = problemOfValue(value, at, container, check);
+        const problem = problemOfValue(value[at], at, container, check);
         if (problem !== undefined) return problem;
       }
     }
@@ -112,7 +112,7 @@ const problemIn = (container: Container, check: Check): Problem | undefined => {
       if (name === REFUSED_MEMBER) return { container, key: name, fault: `a member named ${REFUSED_MEMBER}` };
       const problem =
         (check.hasEscapes ? problemOfText(name, container, name) : undefined) ??
-        problemOfValue(value, name, container, check);
+        problemOfValue(value[name], name, container, check);
       if (problem !== undefined) return problem;
     }
   }
@@ -124,23 +124,23 @@ const isOfItems = ({ key, depth }: Container, { itemsMember }: Check): boolean =
   depth === 2 && itemsMember !== undefined && key === itemsMember;
 
 const problemOfValue = (
-  holder: Record<Key, unknown>,
+  value: unknown,
   key: Key,
-  parent: Container | undefined,
+  container: Container,
   check: Check,
 ): Problem | undefined => {
-  const value = holder[key];
-  if (typeof value === 'string') return check.hasEscapes ? problemOfText(value, parent, key) : undefined;
+  if (typeof value === 'string') return check.hasEscapes ? problemOfText(value, container, key) : undefined;
   if (typeof value === 'number') {
-    if (!Number.isFinite(value)) return { container: parent, key, fault: 'a number that is too large' };
-    if (Object.is(value, -0)) holder[key] = 0;
+    if (!Number.isFinite(value)) return { container, key, fault: 'a number that is too large' };
+    if (Object.is(value, -0)) container.value[key] = 0;
   } else if (typeof value === 'object' && value !== null) {
-    check.open.push({ value: value as Record<Key, unknown>, depth: (parent?.depth ?? 0) + 1, key, parent });
+    const { depth } = container;
+    check.open.push({ value: value as Record<Key, unknown>, depth: depth + 1, key, parent: container });
   }
   return undefined;
 };
 
-const problemOfText = (text: string, container: Container | undefined, key: Key): Problem | undefined => {
+const problemOfText = (text: string, container: Container, key: Key): Problem | undefined => {
   if (text.includes('\0')) return { container, key, fault: 'text with U+0000' };
   return text.isWellFormed() ? undefined : { container, key, fault: 'text with half of a surrogate pair' };
 };
@@ -157,15 +157,16 @@ const refusalOf = (problem: Problem): ApiError => {
 const FIELD_LENGTH_MAX = 200;
 
 const pathOf = ({ container, key }: Problem): string => {
-  const keys = container === undefined || key === undefined ? [] : [key];
-  for (let at = container; at?.parent !== undefined; at = at.parent) keys.push(at.key);
-  return keys.toReversed().join('.').replaceAll('\0', '').slice(0, FIELD_LENGTH_MAX).toWellFormed();
+  const keys = key === undefined ? [] : [key];
+  for (let at = container; at.parent !== undefined; at = at.parent) keys.push(at.key);
+  // The first key is the body's.
+  return keys.toReversed().slice(1).join('.').replaceAll('\0', '').slice(0, FIELD_LENGTH_MAX).toWellFormed();
 };
 
 const memberOf = ({ container, key }: Problem, items: Container): string | undefined => {
   let at = container;
   if (at === items) return undefined;
-  if (at?.parent === items) return key === undefined ? undefined : String(key);
-  while (at?.parent?.parent !== undefined && at.parent.parent !== items) at = at.parent;
-  return at === undefined ? undefined : String(at.key);
+  if (at.parent === items) return key === undefined ? undefined : String(key);
+  while (at.parent?.parent !== undefined && at.parent.parent !== items) at = at.parent;
+  return String(at.key);
 };
