@@ -41,9 +41,9 @@ const urlOf = (...protocols: readonly string[]) =>
     );
 
 /** Checked by hand: several hosts make no URL, and the client's own error would print the string. */
-const eventStoreDbUrl = z.string().superRefine((url, context) => {
-  const message = connectionStringProblem(url);
-  if (message !== undefined) context.addIssue({ code: 'custom', message });
+const eventStoreDbUrl = z.string().check(({ value: input, issues }) => {
+  const message = connectionStringProblem(input);
+  if (message !== undefined) issues.push({ code: 'custom', input, message });
 });
 
 /** `100` requests in the specified window, or `100/60`: requests, and the window's seconds. */

@@ -6,7 +6,7 @@ export interface WaitingCall {
   readonly call: LogCall;
   readonly validate: Validate;
   /** The call was rejected undecided, so it must not be logged. */
-  readonly isGivenUp: boolean;
+  readonly isGivenUp: () => boolean;
   readonly resolve: (outcome: CallOutcome) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -55,9 +55,8 @@ export const createCallQueue = (stream: string, waitingBytes: WaitingBytes): Cal
         const waiting: WaitingCall = {
           call,
           validate,
-          get isGivenUp() {
-            return isGivenUp;
-          },
+          // No getter: V8 keeps that of a literal as an old object, and the call's items with it.
+          isGivenUp: () => isGivenUp,
           resolve: (outcome) => settle(() => resolve(outcome)),
           reject: (error) => settle(() => reject(error instanceof Error ? error : new Error(String(error)))),
         };

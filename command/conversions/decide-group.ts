@@ -3,7 +3,7 @@ import { refusalOf, type SourceFacts } from '../../domain/conversions/admit-call
 import type { FreshFingerprints } from '../../domain/conversions/decide-batch.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
 import type { WaitingCall } from './call-queue.ts';
-import { createFreshSet, type FreshSet } from './fingerprint-table.ts';
+import { createFreshSet } from './fingerprint-table.ts';
 import { decideCall, derivedResult, testResult, type DecidedCall, type LogCall } from './log-call.ts';
 import { findOwnChunks, type OwnChunks } from './own-chunks.ts';
 import type { Segments } from './segments.ts';
@@ -103,7 +103,7 @@ const answered = async (
 };
 
 /** A preview sees the calls before it, but later calls do not see its items. */
-const previewOf = (fresh: FreshSet, itemsMax: number): FreshFingerprints => {
+const previewOf = (fresh: FreshFingerprints, itemsMax: number): FreshFingerprints => {
   const own = createFreshSet(itemsMax);
   return {
     has: (words, at, spot) => fresh.has(words, at, spot) || own.has(words, at, spot),

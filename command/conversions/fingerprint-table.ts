@@ -54,18 +54,11 @@ export const createFingerprintTable = (): FingerprintTable => {
   };
 };
 
-export interface FreshSet extends FreshFingerprints {
-  readonly count: number;
-}
-
 /** Allocates its memory with the first fingerprint: calls without new items need none. */
-export const createFreshSet = (itemsMax: number): FreshSet => {
+export const createFreshSet = (itemsMax: number): FreshFingerprints => {
   const places = 2 ** Math.ceil(Math.log2(Math.max(16, itemsMax * 2)));
   let shard: Shard | undefined;
   return {
-    get count() {
-      return shard?.count ?? 0;
-    },
     has: (words, at, spot = tableHash(words, at)) =>
       shard !== undefined && findIn(shard, words, at, spot) >= 0,
     add: (words, at, spot = tableHash(words, at)) => {

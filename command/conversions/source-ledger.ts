@@ -113,7 +113,7 @@ export const createSourceLedger = (options: SourceLedgerOptions): SourceLedger =
 
 /** Rejects abandoned calls: a client that was asked to repeat the request must find no effect of this run. */
 const isStillWanted = ({ call, reject, isGivenUp }: WaitingCall): boolean => {
-  if (isGivenUp) return false;
+  if (isGivenUp()) return false;
   if (!call.isAbandoned()) return true;
   reject(new CommandAbandonedError('the call started too late'));
   return false;

@@ -36,14 +36,14 @@ const UtmParameterInput = z.object({
 const UtmConfigInput = z
   .array(UtmParameterInput)
   .max(20)
-  .superRefine((parameters, context) => {
+  .check(({ value: parameters, issues }) => {
     const values = new Map<string, string>();
     parameters.forEach(({ paramKey, paramValue }, at) => {
       const known = values.get(paramKey) ?? paramValue;
       values.set(paramKey, known);
       if (known === paramValue) return;
       const message = 'must not come twice with different values';
-      context.addIssue({ code: 'custom', path: [at, 'paramKey'], message });
+      issues.push({ code: 'custom', input: parameters, path: [at, 'paramKey'], message });
     });
   })
   .overwrite(distinct);

@@ -43,11 +43,13 @@ export const SyncAudiencesBody = z
         'Delete the audiences that the request does not name. Every item must then have its audienceId.',
     }),
   })
-  .superRefine(({ audiences, deleteMissing }, context) => {
+  .check(({ value: input, issues }) => {
+    const { audiences, deleteMissing } = input;
     const nameless = audiences.findIndex(({ key }) => key === undefined);
     if (deleteMissing !== true || nameless === -1) return;
-    context.addIssue({
+    issues.push({
       code: 'custom',
+      input,
       path: ['audiences', nameless, 'audienceId'],
       message: 'must be 1 to 256 characters when deleteMissing is true: which audiences to delete is unclear',
     });

@@ -41,9 +41,9 @@ export const LogConversionsBody = z
       description: 'Executes the previewed call, with `confirm: true`: once, within 15 minutes.',
     }),
   })
-  .superRefine(({ confirm, confirmationUid }, context) => {
-    if (confirmationUid === undefined || confirm === true) return;
-    context.addIssue({ code: 'custom', path: ['confirm'], message: 'must be true with a confirmationUid' });
+  .refine(({ confirm, confirmationUid }) => confirmationUid === undefined || confirm === true, {
+    path: ['confirm'],
+    error: 'must be true with a confirmationUid',
   })
   .meta({ id: 'LogConversions' });
 

@@ -36,9 +36,10 @@ const SlotInput = z
     assetId: assetId.optional(),
     value: boundedText(0, 10_000).optional(),
   })
-  .superRefine(({ kind, assetId: asset, value }, context) => {
-    const unfit = (path: string, message: string): void => {
-      context.addIssue({ code: 'custom', path: [path], message });
+  .check(({ value: input, issues }) => {
+    const { kind, assetId: asset, value } = input;
+    const unfit = (member: string, message: string): void => {
+      issues.push({ code: 'custom', input, path: [member], message });
     };
     if (kind !== 'asset' && asset !== undefined) unfit('assetId', 'is allowed only with kind "asset"');
     if (kind === 'asset' && value !== undefined) unfit('value', 'is not allowed with kind "asset"');
@@ -179,9 +180,10 @@ export const ReviewCreativeBody = z
         'The reviewed revision of the creative. 409 when its content has changed since. Sellers must give it to approve.',
     }),
   })
-  .superRefine(({ status, rejectionReason }, context) => {
-    const unfit = (problem: string): void => {
-      context.addIssue({ code: 'custom', path: ['rejectionReason'], message: problem });
+  .check(({ value: input, issues }) => {
+    const { status, rejectionReason } = input;
+    const unfit = (message: string): void => {
+      issues.push({ code: 'custom', input, path: ['rejectionReason'], message });
     };
     if (status === 'rejected' && rejectionReason === undefined) unfit('is needed with "rejected"');
     if (rejectionReason !== undefined && status !== 'rejected' && status !== 'suspended') {

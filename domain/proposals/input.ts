@@ -27,9 +27,9 @@ export const RequestProposalsBody = z
       description: 'From the answer to the same request without it: once, within 15 minutes.',
     }),
   })
-  .superRefine(({ confirm, confirmationUid }, context) => {
-    if (confirmationUid === undefined || confirm === true) return;
-    context.addIssue({ code: 'custom', path: ['confirm'], message: 'must be true with a confirmationUid' });
+  .refine(({ confirm, confirmationUid }) => confirmationUid === undefined || confirm === true, {
+    path: ['confirm'],
+    error: 'must be true with a confirmationUid',
   })
   .meta({ id: 'RequestProposals' });
 

@@ -56,9 +56,9 @@ export const outboundAddress = (policy: OutboundPolicy) =>
     .string()
     .min(1)
     .max(2_048)
-    .superRefine((url, context) => {
-      const problem = urlProblem(url, policy);
-      if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
+    .check(({ value: input, issues }) => {
+      const message = urlProblem(input, policy);
+      if (message !== undefined) issues.push({ code: 'custom', input, message });
     });
 
 const TAKE_DEFAULT = 50;
