@@ -43,7 +43,7 @@ const urlOf = (...protocols: readonly string[]) =>
 /** Checked by hand: several hosts make no URL, and the client's own error would print the string. */
 const eventStoreDbUrl = z.string().check(({ value: input, issues }) => {
   const message = connectionStringProblem(input);
-  if (message !== undefined) issues.push({ code: 'custom', input, message });
+  if (message !== undefined) issues.push({ code: 'custom', input, message, continue: true });
 });
 
 /** `100` requests in the specified window, or `100/60`: requests, and the window's seconds. */

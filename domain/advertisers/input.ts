@@ -43,7 +43,7 @@ const UtmConfigInput = z
       values.set(paramKey, known);
       if (known === paramValue) return;
       const message = 'must not come twice with different values';
-      issues.push({ code: 'custom', input: parameters, path: [at, 'paramKey'], message });
+      issues.push({ code: 'custom', input: parameters, path: [at, 'paramKey'], message, continue: true });
     });
   })
   .overwrite(distinct);

@@ -39,7 +39,7 @@ const SlotInput = z
   .check(({ value: input, issues }) => {
     const { kind, assetId: asset, value } = input;
     const unfit = (member: string, message: string): void => {
-      issues.push({ code: 'custom', input, path: [member], message });
+      issues.push({ code: 'custom', input, path: [member], message, continue: true });
     };
     if (kind !== 'asset' && asset !== undefined) unfit('assetId', 'is allowed only with kind "asset"');
     if (kind === 'asset' && value !== undefined) unfit('value', 'is not allowed with kind "asset"');

@@ -58,7 +58,7 @@ export const outboundAddress = (policy: OutboundPolicy) =>
     .max(2_048)
     .check(({ value: input, issues }) => {
       const message = urlProblem(input, policy);
-      if (message !== undefined) issues.push({ code: 'custom', input, message });
+      if (message !== undefined) issues.push({ code: 'custom', input, message, continue: true });
     });
 
 const TAKE_DEFAULT = 50;
