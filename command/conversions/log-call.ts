@@ -82,7 +82,7 @@ export const decideCall = (
   const allowedTypes = own === undefined ? source.allowedTypes : own.first.allowedTypes;
   const occurredAt = own?.first.occurredAt ?? isoTimestamp(call.nowMs);
   const { items, rejected } = validate(allowedTypes, Date.parse(occurredAt));
-  const spots = tableHashes(items.fingerprints, items.places.length);
+  const spots = tableHashes(items.fingerprints, items.sent.length);
   const decision = decideBatch(items, index.known, fresh, spots);
   const accepted = decision.accepted.length + (own?.accepted ?? 0);
   const health = healthAfter(index.health, accepted, rejected.length, call.events.length);

@@ -37,7 +37,7 @@ const moreBytes = (more: MoreMembers): number => {
 
 const itemBytes = (items: ValidItems, item: number): number => {
   const { eventId, customEventName } = items.sent[item] as SentItem;
-  const more = items.more[item];
+  const more = items.more.get(item);
   return (
     ITEM_NUMBERS_BYTES +
     jsonBytes(eventId) +
@@ -144,13 +144,10 @@ const dictionaryOf = <Text extends string>(
   return { of, indexes: sent.map((item) => places.get(textOf(item)) ?? -1) };
 };
 
-const moreOf = (
-  column: readonly (MoreMembers | undefined)[],
-  chunk: readonly number[],
-): [number, MoreMembers][] => {
+const moreOf = (all: ValidItems['more'], chunk: readonly number[]): [number, MoreMembers][] => {
   const pairs: [number, MoreMembers][] = [];
   chunk.forEach((item, place) => {
-    const members = column[item];
+    const members = all.get(item);
     if (members !== undefined) pairs.push([place, members]);
   });
   return pairs;

@@ -29,7 +29,7 @@ export const decideBatch = (
   fresh: FreshFingerprints,
   spots?: Uint32Array,
 ): BatchDecision => {
-  const count = items.places.length;
+  const count = items.sent.length;
   const accepted: number[] = [];
   for (let item = 0; item < count; item += 1) {
     const at = item * FINGERPRINT_WORDS;

@@ -141,17 +141,16 @@ export const moreProblem = (item: Item): string | undefined => {
   return undefined;
 };
 
-/** The item has passed `moreProblem`. Undefined for none. */
-export const moreOf = (item: Item): MoreMembers | undefined => {
+/** The item has passed `moreProblem`. */
+export const moreOf = (item: Item): MoreMembers => {
   const { userMatch, actionSource, eventSourceUrl, orderId, contentIds } = item as MoreMembers;
-  const members = {
+  return {
     ...(userMatch === undefined ? {} : { userMatch: knownMatch(userMatch) }),
     ...(actionSource === undefined ? {} : { actionSource }),
     ...(eventSourceUrl === undefined ? {} : { eventSourceUrl }),
     ...(orderId === undefined ? {} : { orderId }),
     ...(contentIds === undefined ? {} : { contentIds }),
   };
-  return Object.keys(members).length === 0 ? undefined : members;
 };
 
 const knownMatch = ({ hashedEmail, hashedPhone, uids, clickId, clickIdType }: UserMatch): UserMatch => ({

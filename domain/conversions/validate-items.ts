@@ -31,12 +31,11 @@ export interface SentItem {
 
 /** Valid items. Their members are not copied into lists, to reduce GC pressure. */
 export interface ValidItems {
-  /** The index of each item in the call. */
-  readonly places: number[];
   readonly sent: SentItem[];
   /** Milliseconds since the epoch. */
   readonly times: number[];
-  readonly more: (MoreMembers | undefined)[];
+  /** Of those items that have any, by their place in `sent`. */
+  readonly more: Map<number, MoreMembers>;
   /** `FINGERPRINT_WORDS` words each. */
   readonly fingerprints: Uint32Array;
 }
@@ -64,15 +63,14 @@ const knownTypes: ReadonlySet<unknown> = new Set(EventType.options);
 export const validateItems = (sent: readonly unknown[], rules: ItemRules): ValidatedItems => {
   const rejected: Rejection[] = [];
   const items: ValidItems = {
-    places: [],
     sent: [],
     times: [],
-    more: [],
+    more: new Map(),
     fingerprints: new Uint32Array(FINGERPRINT_WORDS * sent.length),
   };
   const check: ItemCheck = { ...rules, allowed: rules.allowedTypes && new Set<unknown>(rules.allowedTypes) };
   for (let index = 0; index < sent.length; index += 1) {
-    const reason = addItem(sent[index], index, items, check);
+    const reason = addItem(sent[index], items, check);
     if (reason !== undefined) rejected.push({ index, reason });
   }
   return { items, rejected };
@@ -97,7 +95,7 @@ const typeProblem = (eventType: unknown, { allowed }: ItemCheck): string | undef
 const unreadable = ({ member, fault }: UnreadableItem): string =>
   isMemberName(member) ? `${member} must not hold ${fault}` : `must not hold ${fault}`;
 
-const addItem = (item: unknown, index: number, items: ValidItems, check: ItemCheck): string | undefined => {
+const addItem = (item: unknown, items: ValidItems, check: ItemCheck): string | undefined => {
   if (!isItem(item)) return 'must be an object';
   if (item instanceof UnreadableItem) return unreadable(item);
   const { eventId, eventTime, eventType = DEFAULT_EVENT_TYPE, value, currency, customEventName } = item;
@@ -120,14 +118,19 @@ const addItem = (item: unknown, index: number, items: ValidItems, check: ItemChe
     const problem = textProblem(customEventName, 256);
     if (problem !== undefined) return `customEventName ${problem}`;
   }
-  const isPlain = !hasMore(item);
-  const problem = isPlain ? undefined : moreProblem(item);
-  if (problem !== undefined) return problem;
-  const place = FINGERPRINT_WORDS * items.places.length;
-  check.fingerprintInto(eventType as EventType, eventId as string, items.fingerprints, place);
-  items.places.push(index);
+  const place = items.sent.length;
+  if (hasMore(item)) {
+    const problem = moreProblem(item);
+    if (problem !== undefined) return problem;
+    items.more.set(place, moreOf(item));
+  }
+  check.fingerprintInto(
+    eventType as EventType,
+    eventId as string,
+    items.fingerprints,
+    FINGERPRINT_WORDS * place,
+  );
   items.sent.push(item as unknown as SentItem);
   items.times.push(timeMs);
-  items.more.push(isPlain ? undefined : moreOf(item));
   return undefined;
 };

@@ -124,12 +124,12 @@ it('rejections name the indexes in the request, ascending, once each', () => {
   const events = [item(''), item('a'), 5, item('b', { value: 'x', currency: 'x' }), item('c')];
   const { rejected, items } = validateItems(events, rules);
   expect(rejected.map(({ index }) => index)).toEqual([0, 2, 3]);
-  expect(items.places).toEqual([1, 4]);
+  expect(items.sent.map(({ eventId }) => eventId)).toEqual(['a', 'c']);
 });
 
 it('hashes of users are stored in lower case, unknown members are dropped', () => {
   const userMatch = { hashedEmail: HASH.toUpperCase(), clientIp: '192.0.2.1' };
-  expect(validateItems([item('a', { userMatch })], rules).items.more[0]).toEqual({
+  expect(validateItems([item('a', { userMatch })], rules).items.more.get(0)).toEqual({
     userMatch: { hashedEmail: HASH },
   });
 });
