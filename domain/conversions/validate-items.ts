@@ -34,7 +34,7 @@ export interface ValidItems {
   readonly sent: SentItem[];
   /** Milliseconds since the epoch. */
   readonly times: number[];
-  /** Of those items that have any, by their place in `sent`. */
+  /** Keys are places in `sent`. Items without further members have none. */
   readonly more: Map<number, MoreMembers>;
   /** `FINGERPRINT_WORDS` words each. */
   readonly fingerprints: Uint32Array;
