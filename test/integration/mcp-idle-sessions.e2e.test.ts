@@ -1,8 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { measureCollected } from '../support/collected-memory.ts';
-import { freePort } from '../support/free-port.ts';
-import { generousLimits } from '../support/generous-limits.ts';
-import { startProgram } from '../support/program.ts';
+import { startMeasuredNode } from '../support/measured-node.ts';
 import { startRunningService } from '../support/running-service.ts';
 import { until } from '../support/until.ts';
 
@@ -23,21 +20,9 @@ const initialize = JSON.stringify({
 
 it('a process holds nothing for a session that is idle: no timer, and 1,000 need at most 5 MB', async () => {
   const service = await startRunningService();
-  const { environment, measure } = await measureCollected();
-  const port = await freePort();
-  const node = startProgram({
-    ...environment,
-    ...service.stores,
-    ...generousLimits,
-    NODE_ENV: 'test',
-    PORT: String(port),
-    ROLES: 'api',
-    LOG_LEVEL: 'silent',
-    DATA_DIR: service.dataDir,
-    SECRET_KEYS: `test:${'A'.repeat(43)}`,
-  });
+  const node = await startMeasuredNode(service);
   const begin = async (apiKey: string): Promise<void> => {
-    const answer = await fetch(`http://127.0.0.1:${port}/mcp`, {
+    const answer = await fetch(`${node.baseUrl}/mcp`, {
       method: 'POST',
       headers: {
         Authorization: `Bearer ${apiKey}`,
@@ -56,22 +41,19 @@ it('a process holds nothing for a session that is idle: no timer, and 1,000 need
     }
   };
   try {
-    await until(
-      async () => (await fetch(`http://127.0.0.1:${port}/ready`).catch(() => undefined))?.ok === true,
-    );
     // Code, connections and caches that any number of sessions needs.
     await beginOf(200);
-    const before = await measure();
+    const before = await node.measure();
     await beginOf(SESSIONS);
     const { rows } = await service.pool.query('select count(*)::int as count from mcp_sessions');
     expect(rows).toEqual([{ count: SESSIONS + 200 }]);
-    let after = await measure();
+    let after = await node.measure();
     // Those of the last requests, e.g. of idle connections, end.
-    await until(async () => (after = await measure()).timers <= before.timers);
+    await until(async () => (after = await node.measure()).timers <= before.timers);
     console.log(`${((after.bytes - before.bytes) / SESSIONS).toFixed(0)} bytes a session`);
     expect(after.bytes - before.bytes).toBeLessThan(BYTES_MAX);
   } finally {
-    await node.end('SIGKILL');
+    await node.end();
     await service.stop();
   }
 });
