@@ -47,14 +47,18 @@ export const press = async (page: Page, name: string): Promise<void> => {
 
 const TYPED_MAX = 3;
 
-/** Replaces what a field holds. Again, if a window that was still opening has taken the focus meanwhile. */
+/**
+ * Replaces what a field holds. Again, if a window that was still opening has taken the focus meanwhile. The text is
+ * inserted, not typed: a space that comes to a button would press it.
+ */
 export const type = async (page: Page, name: string, text: string): Promise<void> => {
   for (let typed = 0; typed < TYPED_MAX; typed += 1) {
     await tabTo(page, name);
     await page.evaluate(`globalThis.typedInto = document.activeElement`);
     await page.keyboard.press('ControlOrMeta+a');
-    await page.keyboard.type(text);
-    if (await page.evaluate<boolean>(`document.activeElement === globalThis.typedInto`)) return;
+    await page.keyboard.insertText(text);
+    const isTyped = `document.activeElement === globalThis.typedInto && document.activeElement.value === ${JSON.stringify(text)}`;
+    if (await page.evaluate<boolean>(isTyped)) return;
   }
   throw new Error(`the focus left "${name}" while it was typed`);
 };
