@@ -13,9 +13,9 @@ const REFUSED_MEMBER = '__proto__';
 type Key = string | number;
 
 interface Container {
-  value: Record<Key, unknown>;
+  readonly value: Record<Key, unknown>;
   readonly depth: number;
-  key: Key;
+  readonly key: Key;
   readonly parent: Container | undefined;
 }
 
@@ -62,8 +62,7 @@ export const parseJsonBody = (bytes: Buffer, itemsMember?: string): unknown => {
     values: 0,
     items: undefined,
   };
-  const problem =
-    problemOfValue(value, 'body', root, check) ?? problemOfOpen(check) ?? refuseItems(check, text);
+  const problem = problemAt(root, 'body', check) ?? refuseItems(check, text);
   if (problem !== undefined) throw refusalOf(problem);
   return root.value['body'];
 };
@@ -72,35 +71,26 @@ const refuseItems = (check: Check, text: string): Problem | undefined => {
   const { items } = check;
   if (items === undefined) return undefined;
   const list = items.value as unknown as unknown[];
-  // One for all items: ten thousand of them would be a quarter of what a call leaves to the garbage collector.
-  const item: Container = { value: {}, depth: items.depth + 1, key: 0, parent: items };
   let texts: readonly string[] | undefined;
   for (let at = 0; at < list.length; at += 1) {
-    const value = list[at];
-    item.key = at;
-    if (isContainer(value)) item.value = value;
-    const problem =
-      (isContainer(value) ? problemIn(item, check) : problemOfValue(value, at, items, check)) ??
-      problemOfOpen(check);
+    const problem = problemAt(items, at, check);
     if (problem?.isOfBody === true) return problem;
     if (problem === undefined) continue;
-    check.open.length = 0;
     texts ??= elementTexts(text, String(items.key));
     list[at] = new RefusedItem(problem.fault, memberOf(problem, items), texts[at] ?? '');
   }
   return undefined;
 };
 
-const isContainer = (value: unknown): value is Record<Key, unknown> =>
-  typeof value === 'object' && value !== null;
-
 /** Without recursion: the depth of the input must not become the depth of the stack. */
-const problemOfOpen = (check: Check): Problem | undefined => {
-  for (let next = check.open.pop(); next !== undefined; next = check.open.pop()) {
-    const problem = problemIn(next, check);
-    if (problem !== undefined) return problem;
+const problemAt = (container: Container, key: Key, check: Check): Problem | undefined => {
+  let problem = problemOfValue(container.value[key], key, container, check);
+  for (let next = check.open.pop(); next !== undefined && problem === undefined; next = check.open.pop()) {
+    problem = problemIn(next, check);
   }
-  return undefined;
+  // Emptying a list frees its memory, so that is done only for a list with values.
+  if (problem !== undefined) check.open.length = 0;
+  return problem;
 };
 
 const problemIn = (container: Container, check: Check): Problem | undefined => {
@@ -143,8 +133,9 @@ const problemOfValue = (
   if (typeof value === 'number') {
     if (!Number.isFinite(value)) return { container, key, fault: 'a number that is too large' };
     if (Object.is(value, -0)) container.value[key] = 0;
-  } else if (isContainer(value)) {
-    check.open.push({ value, depth: container.depth + 1, key, parent: container });
+  } else if (typeof value === 'object' && value !== null) {
+    const { depth } = container;
+    check.open.push({ value: value as Record<Key, unknown>, depth: depth + 1, key, parent: container });
   }
   return undefined;
 };
