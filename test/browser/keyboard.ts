@@ -49,7 +49,7 @@ const TYPED_MAX = 3;
 
 /**
  * Replaces what a field holds. Again, if a window that was still opening has taken the focus meanwhile. The text is
- * inserted, not typed: a space that comes to a button would press it.
+ * inserted, not typed: if a button had the focus by then, a typed space would press it.
  */
 export const type = async (page: Page, name: string, text: string): Promise<void> => {
   for (let typed = 0; typed < TYPED_MAX; typed += 1) {
